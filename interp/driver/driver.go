@@ -1,0 +1,202 @@
+// Package driver is the contract between the engine and a database. A driver is one folder under builtins and one
+// line in builtins/catalog.go; nothing else knows it.
+//
+// Map of the package:
+//
+//	Driver    a descriptor: spec.SystemType (what scripts may write) + Open
+//	System    an opened database: Facts, Session, Close; everything more is a capability found by assertion:
+//	          Loader (datasets), Scripter (hooks), LevelChecker, Processes, Counters, Restarter
+//	Session   one client's own connection: Level, Prepare, Do, Close; capability Interrupter
+//	Workload  tables and operation types, as data: what Prepare gets
+//	Op, Reply one operation, reused by its client: no allocation per operation
+//	Error     every failure, classed; predicates in errors.go
+//
+// The flow of a trial: Open -> Facts -> Loader.Inspect/Load -> Session per client (level set) -> Level (read back) ->
+// Prepare -> Do... -> Close. A driver never retries, never pools, never queues.
+package driver
+
+import (
+	"context"
+
+	"sextant/interp/spec"
+)
+
+// A Driver describes one kind of database and opens it.
+type Driver struct {
+	spec.SystemType
+	// Open reaches the system, or starts it where the maker is a throwaway one. It writes nothing to a system that
+	// existed before. The context's deadline bounds it.
+	Open func(ctx context.Context, t Target) (System, error)
+}
+
+// A Target is what Open needs.
+type Target struct {
+	System *spec.System
+	// Options is System.Options with every secret resolved. It must not be logged or stored.
+	Options map[string]any
+	// Log takes progress worth an event row ("server started on port ..."). Never nil. Texts hold no secret.
+	Log func(kind, text string)
+}
+
+// A System is an opened database. Its methods may be called from several goroutines.
+type System interface {
+	// Facts are key/value facts for the environment table: "server_version", "server_setting.fsync", ... No secrets.
+	Facts(ctx context.Context) ([]Fact, error)
+	// Session opens one client's connection and sets the level on it. A level that the topology can't give is a
+	// *LevelRefused.
+	Session(ctx context.Context, level spec.Level) (Session, error)
+	// Close lets go of everything; a throwaway server is stopped and its folder removed.
+	Close(ctx context.Context) error
+}
+
+// A Fact is one thing known about the environment.
+type Fact struct{ Key, Value string }
+
+// A Session is one client's own connection, used by one goroutine at a time.
+type Session interface {
+	// Level asks the server for the level in force and answers in the words of spec.Level.String. Asked names the
+	// settings to report; for the zero Level it reports every setting that the driver knows.
+	Level(ctx context.Context, asked spec.Level) (string, error)
+	// Prepare gets ready for the operations of w (prepared statements). Op.Type indexes w.Ops.
+	Prepare(ctx context.Context, w *Workload) error
+	// Do performs one operation and fills reply. The context carries the trial's end, not a deadline per operation
+	// (Interrupter ends a single one). An error is an *Error, or is classed by Classify. Finding no row is not an
+	// error: Reply.Rows says 0.
+	Do(ctx context.Context, op *Op, reply *Reply) error
+	Close() error
+}
+
+// An Interrupter is a Session whose running Do another goroutine can end early; Do then returns an error at once.
+// Where the protocol can, the server is told to stop as well. The session may be unusable afterwards (then Do returns
+// errors of class Connection until it is replaced).
+type Interrupter interface{ Interrupt() }
+
+// A Loader is a System that can make datasets.
+type Loader interface {
+	// Inspect says what the system holds under the dataset's table names.
+	Inspect(ctx context.Context, w *Workload) (DatasetState, error)
+	// Load makes the dataset by the system's fast way, replacing only tables that sextant made: a table of the same
+	// name that it did not make is an error of class Constraint and stays untouched. After a failed or killed Load,
+	// Inspect never reports the new fingerprint.
+	Load(ctx context.Context, w *Workload, fingerprint string, rows RowSource) error
+	// Drop removes the tables of w that sextant made.
+	Drop(ctx context.Context, w *Workload) error
+}
+
+// A DatasetState is what Inspect found.
+type DatasetState struct {
+	Exists      bool // some table of that name is there
+	Ours        bool // all tables of that name were made by sextant
+	Fingerprint string
+	Rows        []int64 // counted now, parallel to Workload.Tables; nil where a table is missing
+}
+
+// A RowSource gives the rows of a dataset. Row is pure in (table, i) and may be called from several goroutines, each
+// with its own row.
+type RowSource interface {
+	Rows(table int) int64
+	Row(table int, i int64, row *Row)
+}
+
+// A Row is one row to load: the key and the values parallel to Table.Fields. Slices are reused by the next call.
+type Row struct {
+	ID     int64
+	Key    []byte
+	Values [][]byte
+}
+
+// A Scripter is a System that hooks can talk to in its own language.
+type Scripter interface {
+	// Exec runs a statement and returns how many rows it changed (0 where the system doesn't say).
+	Exec(ctx context.Context, text string, args []any) (int64, error)
+	// Query runs a statement and returns column names and rows of nil, bool, int64, float64 or string.
+	Query(ctx context.Context, text string, args []any) (columns []string, rows [][]any, err error)
+}
+
+// A LevelChecker is a System that knows, once it is open, which levels its topology gives.
+type LevelChecker interface {
+	CheckLevel(ctx context.Context, level spec.Level) error // nil or *LevelRefused
+}
+
+// Processes is a System whose server runs on this machine.
+type Processes interface {
+	// Processes are the ids of all server processes now, or nil and the reason why they aren't known.
+	Processes(ctx context.Context) (pids []int, reason string)
+}
+
+// Counters is a System with server-side counters.
+type Counters interface {
+	Counters(ctx context.Context) ([]Counter, error)
+}
+
+// A Counter is one cumulative server-side number.
+type Counter struct {
+	Name  string
+	Value float64
+}
+
+// A Restarter is a System whose throwaway server can be started again on its data after it died.
+type Restarter interface {
+	// Restart starts the server again when it isn't running, and says whether it had to.
+	Restart(ctx context.Context) (restarted bool, err error)
+}
+
+// A Workload is what the clients will do, as data.
+type Workload struct {
+	Tables []Table
+	Ops    []OpType
+}
+
+// A Table is one table, collection, or key space.
+type Table struct {
+	Name   string // "usertable": plain lower-case identifier
+	Key    string // name of the key column; text, primary key
+	Fields []Column
+	Rows   int64 // that a dataset holds
+	// Ordered: scans in key order are needed (a system without ordered keys keeps an index of its own).
+	Ordered bool
+}
+
+// A Column is one field of a table. All fields are text for now.
+type Column struct {
+	Name  string
+	Bytes int // size of a value
+}
+
+// An Action is what an operation does, in terms that every driver translates.
+type Action string
+
+// The actions on records.
+const (
+	Read            Action = "read"              // all fields of one key
+	Update          Action = "update"            // some fields of one key
+	Insert          Action = "insert"            // a new key with all fields
+	Delete          Action = "delete"            // one key
+	Scan            Action = "scan"              // up to Limit rows in key order, from a key
+	ReadModifyWrite Action = "read-modify-write" // read all fields, then update some, as two requests without a transaction
+)
+
+// An OpType is one operation type of a workload.
+type OpType struct {
+	Name   string // as the tables show it
+	Action Action
+	Table  int // index into Workload.Tables
+	// Fields are the fields an update changes when it is always the same set; nil: Op.Fields says it each time.
+	Fields []int
+}
+
+// An Op is one operation, filled by a generator and reused. Slices are valid until the next operation.
+type Op struct {
+	Type   int      // index into Workload.Ops
+	ID     int64    // record number of Key
+	Key    []byte   // key text
+	Fields []int    // which fields Values are for, ascending; nil: all
+	Values [][]byte // update, insert, read-modify-write
+	Limit  int      // scan
+}
+
+// A Reply is what came back.
+type Reply struct {
+	Rows  int64 // rows read or changed
+	Bytes int64 // payload bytes read
+}

@@ -1,0 +1,7 @@
+// Package load offers operations to a system and records what happened.
+//
+// Map of the package:
+//
+//	Workload, Generator   what the clients do (workload.go); implementations live in builtins/workload
+//	Rand                  counter-based random numbers, pure in (seed, client, index) (rand.go)
+package load

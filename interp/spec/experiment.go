@@ -1,0 +1,120 @@
+package spec
+
+import "time"
+
+// A System is a database under test and how to reach it, as the script named it.
+type System struct {
+	Type    string         `json:"type"`    // SystemType.Name
+	Maker   string         `json:"maker"`   // Maker.Name
+	Name    string         `json:"name"`    // what the column `system` shows: the script's name=, else Type
+	Options map[string]any `json:"options"` // complete, defaults filled in; secrets as references
+	Pos     Pos            `json:"-"`
+}
+
+// Canonical is the system's identity: type, maker and options, never its place in the script nor its shown name.
+func (s *System) Canonical() map[string]any {
+	return map[string]any{"type": s.Type, "maker": s.Maker, "options": s.Options}
+}
+
+// A Workload is what the clients do, resolved: pure data from which builtins/workload builds the generators.
+type Workload struct {
+	Type   string         `json:"type"`   // WorkloadType.Name
+	Params map[string]any `json:"params"` // complete, defaults filled in
+	// What a plan must know about it:
+	Ops      []string `json:"ops"`      // operation types, in order: "read", "update"
+	Actions  []string `json:"actions"`  // what a system must be able to do, parallel to Ops
+	Dataset  Dataset  `json:"dataset"`  // what must be loaded before
+	Resizes  bool     `json:"resizes"`  // it inserts or deletes: the dataset is restored before the next trial
+	Modifies bool     `json:"modifies"` // it writes at all
+}
+
+// A Dataset is the rows that a workload needs before it is measured. Two workloads with equal Canonical share it.
+type Dataset struct {
+	Schema   map[string]any `json:"schema"`    // tables, columns, sizes: whatever changes the bytes loaded
+	Rows     int64          `json:"rows"`      // over all tables
+	RowBytes int64          `json:"row_bytes"` // approximate payload of one row, for the estimate of the load time
+}
+
+// Load is how operations are offered.
+type Load struct {
+	Shape   string        `json:"shape"` // "closed"
+	Clients int           `json:"clients"`
+	Think   time.Duration `json:"think,omitempty"` // closed loop: pause between done and next sent
+}
+
+// Canonical is the load as a Value.
+func (l Load) Canonical() map[string]any {
+	return map[string]any{"shape": l.Shape, "clients": int64(l.Clients), "think": l.Think}
+}
+
+// A Measure is what measure(...) or the keywords of experiment(...) say about one cell, fully resolved. Cells share
+// Measures, Systems and Workloads that are equal.
+type Measure struct {
+	System   *System       `json:"system"`
+	Workload *Workload     `json:"workload"`
+	Load     Load          `json:"load"`
+	Level    Level         `json:"level"`
+	Warmup   time.Duration `json:"warmup"`
+	Window   time.Duration `json:"measure"`
+	Interval time.Duration `json:"interval"`
+	Timeout  time.Duration `json:"timeout"` // of one operation; 0: none of its own
+	Reset    string        `json:"reset"`   // "auto", "always", "never"
+}
+
+// Canonical is everything that makes two measures different trials.
+func (m *Measure) Canonical() map[string]any {
+	return map[string]any{
+		"system":   m.System.Canonical(),
+		"workload": map[string]any{"type": m.Workload.Type, "params": m.Workload.Params},
+		"load":     m.Load.Canonical(),
+		"level":    m.Level.String(),
+		"warmup":   m.Warmup, "measure": m.Window, "interval": m.Interval, "timeout": m.Timeout, "reset": m.Reset,
+	}
+}
+
+// An Axis is a named list of values. Type is what its column holds.
+type Axis struct {
+	Name   string  `json:"name"`
+	Type   string  `json:"type"`   // "bool", "int", "float", "string"
+	Values []Value `json:"values"` // distinct, in order of first appearance; each is a bool, int64, float64, string per Type, or nil
+	Pos    Pos     `json:"-"`
+	// AppliedAs says what an axis that nothing reads does: "load" (concurrency), "level" (consistency), or "".
+	AppliedAs string `json:"applied_as,omitempty"`
+}
+
+// A Cell is one combination of axis values: Values[i] belongs to Axes[i].
+type Cell struct {
+	Values  []Value
+	Measure *Measure
+}
+
+// An Exclusion is a rule of .exclude (or .where) and how many combinations it took away.
+type Exclusion struct {
+	Why   string `json:"why"`
+	Count int    `json:"count"`
+	Pos   Pos    `json:"pos"`
+}
+
+// Deadlines bound the stages of a trial that a hung server could stretch. Zero means the default of that stage.
+type Deadlines struct {
+	Connect  time.Duration `json:"connect"`  // opening all sessions, levels set and read back
+	Load     time.Duration `json:"load"`     // making one dataset
+	Drain    time.Duration `json:"drain"`    // operations in flight when the window ends
+	Hook     time.Duration `json:"hook"`     // one call of a hook
+	Teardown time.Duration `json:"teardown"` // closing sessions and the system, counting rows
+	Recover  time.Duration `json:"recover"`  // waiting for a server that went away
+}
+
+// An Experiment is one declared study, frozen.
+type Experiment struct {
+	Name       string
+	Doc        string // the script's docstring
+	Pos        Pos
+	Axes       []Axis
+	Cells      []Cell
+	Exclusions []Exclusion
+	Repeats    int
+	Seed       uint64
+	Deadlines  Deadlines
+	Hooks      []string // names of the hooks the script gave: "setup", "teardown", "before_trial", "after_trial"
+}
