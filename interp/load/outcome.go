@@ -1,0 +1,114 @@
+package load
+
+import (
+	"cmp"
+	"slices"
+)
+
+// result puts together what the clients recorded. All clients have ended.
+func (t *trial) result(clients []*client) *Result {
+	res := &Result{Started: t.clock.base.Add(t.cfg.Warmup), Window: t.cfg.Window, ClockJump: t.clock.drift()}
+	for i, o := range t.shape.Ops {
+		res.Ops = append(res.Ops, OpResult{Name: o.Name, Count: t.col.total[i].counts, Hist: t.col.total[i].hists})
+	}
+	res.Slots = t.col.done
+	slices.SortFunc(res.Slots, func(a, b Slot) int {
+		return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(a.Index, b.Index))
+	})
+	for _, s := range res.Slots {
+		if s.Index < 0 {
+			res.WarmupErrors += s.Errors
+		}
+	}
+	res.Errors = mergeErrors(clients)
+	for k, h := range t.session {
+		res.Session = append(res.Session, SessionOp{Name: k.name, Outcome: k.outcome, Hist: h})
+	}
+	slices.SortFunc(res.Session, func(a, b SessionOp) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Outcome, b.Outcome))
+	})
+	for _, c := range clients {
+		if c.lost != nil {
+			res.Lost++
+			res.LostReason = c.lost
+		}
+	}
+	return res
+}
+
+func mergeErrors(clients []*client) []ErrorStat {
+	sum := map[errKey]*ErrorStat{}
+	for _, c := range clients {
+		for k, e := range c.rec.errs {
+			s := sum[k]
+			if s == nil {
+				copied := *e
+				sum[k] = &copied
+				continue
+			}
+			s.Count += e.Count
+			if e.First < s.First {
+				s.First, s.Sample = e.First, e.Sample
+			}
+			s.Last = max(s.Last, e.Last)
+		}
+	}
+	out := make([]ErrorStat, 0, len(sum))
+	for _, e := range sum {
+		out = append(out, *e)
+	}
+	slices.SortFunc(out, func(a, b ErrorStat) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Code, b.Code))
+	})
+	return out
+}
+
+// Total adds up a count over the operation types.
+func (r *Result) Total(of ...Outcome) int64 {
+	var n int64
+	for i := range r.Ops {
+		for _, o := range of {
+			n += r.Ops[i].Count[o]
+		}
+	}
+	return n
+}
+
+// Attempts is the number of operations due in the window, whatever became of them.
+func (r *Result) Attempts() int64 {
+	var n int64
+	for i := range r.Ops {
+		for _, c := range r.Ops[i].Count {
+			n += c
+		}
+	}
+	return n
+}
+
+// All merges the response times of the successes of every operation type.
+func (r *Result) All() *Hist[uint64] {
+	var h Hist[uint64]
+	for i := range r.Ops {
+		if o := r.Ops[i].Hist[OK]; o != nil {
+			Merge(&h, o)
+		}
+	}
+	return &h
+}
+
+// Summary is a histogram's summary, nil when it is empty or nil.
+func Summary(h *Hist[uint64]) *Latency {
+	if h == nil {
+		return nil
+	}
+	return summarize(h)
+}
+
+// Outcomes lists every outcome.
+func Outcomes() []Outcome {
+	out := make([]Outcome, outcomes)
+	for i := range out {
+		out[i] = Outcome(i)
+	}
+	return out
+}

@@ -1,0 +1,93 @@
+package load
+
+import (
+	"sextant/interp/driver"
+)
+
+// opRec is what one client has recorded of one operation type in its current slot.
+type opRec struct {
+	ok      Hist[uint32]
+	counts  [outcomes]int64
+	failed  [outcomes]*Hist[uint32] // made when first needed: failures are not the fast path
+	touched bool
+}
+
+// recorder belongs to one client's goroutine. On the way of an operation it takes no lock and allocates nothing; once
+// an interval it hands its slot over.
+type recorder struct {
+	col   *collector
+	ops   []opRec
+	slot  int
+	until int64 // end of the current slot on the trial's clock
+	errs  map[errKey]*ErrorStat
+}
+
+type errKey struct {
+	class driver.Class
+	code  string
+}
+
+// An ErrorStat counts the errors of one class and code that were due in the window.
+type ErrorStat struct {
+	Class       driver.Class
+	Code        string
+	Count       int64
+	First, Last int64  // ns since the start of the window: due instants
+	Sample      string // the first one's message
+}
+
+func newRecorder(c *collector, ops int) *recorder {
+	r := &recorder{col: c, ops: make([]opRec, ops), errs: map[errKey]*ErrorStat{}}
+	r.slot = c.slots.first()
+	_, r.until = c.slots.span(r.slot)
+	return r
+}
+
+// add counts one operation that was due at due and took d nanoseconds.
+func (r *recorder) add(op int, due, d int64, o Outcome) {
+	if due >= r.until {
+		r.roll(due)
+	}
+	rec := &r.ops[op]
+	rec.touched = true
+	rec.counts[o]++
+	if o == OK {
+		rec.ok.Record(d)
+		return
+	}
+	if rec.failed[o] == nil {
+		rec.failed[o] = new(Hist[uint32])
+	}
+	rec.failed[o].Record(d)
+}
+
+// roll hands the current slot over and moves on to the one of instant t.
+func (r *recorder) roll(t int64) {
+	to := r.col.slots.of(t)
+	r.col.pass(r.ops, r.slot, to)
+	r.slot = to
+	_, r.until = r.col.slots.span(to)
+}
+
+// close hands over what is left: the client will record no more.
+func (r *recorder) close() { r.col.pass(r.ops, r.slot, r.col.slots.last()+1) }
+
+// fail keeps account of an error that was due at t.
+func (r *recorder) fail(err error, t int64) Outcome {
+	class, code := driver.Classify(err)
+	if t >= r.col.slots.warmup {
+		r.note(class, code, err, t-r.col.slots.warmup)
+	}
+	return outcomeOf(class)
+}
+
+func (r *recorder) note(class driver.Class, code string, err error, at int64) {
+	k := errKey{class, code}
+	s := r.errs[k]
+	if s == nil {
+		s = &ErrorStat{Class: class, Code: code, First: at, Sample: err.Error()}
+		r.errs[k] = s
+	}
+	s.Count++
+	s.Last = at
+}
