@@ -73,11 +73,10 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = t.offer(ctx, clients)
-	if e := closeAll(clients, t.grace()); err == nil {
-		err = e
+	if err := t.offer(ctx, clients); err != nil {
+		return nil, err // a session is still in use by an operation that doesn't end: the system's Close takes them all
 	}
-	if err != nil {
+	if err := closeAll(clients, t.grace()); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {

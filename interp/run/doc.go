@@ -1,0 +1,21 @@
+// Package run executes an experiment: it orders the trials, takes each through its life, and leaves a run folder from
+// which a killed run goes on without losing or doubling a trial.
+//
+// Map of the package:
+//
+//	plan.go      Plan: trials in order (blocks that share a dataset, rounds of seeded shuffles), estimate
+//	manifest.go  Manifest: plan.json, what a resumed run and every reader of the folder need
+//	folder.go    the run folder: exclusive creation, copy of the script, `latest`, the lock that dies with the process
+//	journal.go   Journal: append-only JSON lines, fsynced; repaired from the committed rows
+//	runner.go    Runner: Start, Resume, the loop over trials
+//	host.go      systems and their datasets while they are open
+//	trial.go     one trial: dataset, hooks, load, counts
+//	rows.go      load.Result -> rows
+//	summary.go   rows of `summary` from the committed trials
+//	environ.go   facts about host, product and script
+//	redact.go    secrets out of every text
+//	observer.go  Observer: what a console shows
+//
+// A trial is done when its rows are committed (interp/result); the journal repeats that for people and for quick looks,
+// and is mended from the rows when it disagrees.
+package run
