@@ -1,0 +1,17 @@
+// Package workload makes the operations and rows that are measured: YCSB's core workloads and mixes of one's own over a
+// table of records.
+//
+// Map of the package:
+//
+//	types.go    Types, Values: what a script may write, and New: from the resolved spec to a load.Workload
+//	ycsb.go     workload.ycsb("a".."f"): the definitions of the core workloads
+//	records.go  workload.records(mix=...): own mixes
+//	table.go    table: the load.Workload behind both; its clients' generators
+//	keys.go     chooser: which key an operation takes (uniform, zipfian, latest, ...)
+//	zipf.go     two zipf generators: exact (rejection-inversion) and YCSB's approximation
+//	keyspace.go keyspace: ids of inserts, and which keys exist for readers
+//	text.go     key text and field text
+//
+// Everything random is a pure function of (seed, client, index) for operations and of (seed, row, field) for rows. What
+// depends on the order of events is only which rows exist: the id of an insert, and the last acknowledged one.
+package workload

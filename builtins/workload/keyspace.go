@@ -1,0 +1,49 @@
+package workload
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// window is how many inserts can be unacknowledged at a time: far more than there are clients.
+const window = 1 << 16
+
+// keyspace knows which record numbers exist: [low, acked). Inserts take the next number; it becomes readable when it and
+// all before it are acknowledged, so a key drawn is never above the last acknowledged insert. Deletes take the lowest.
+// Memory is constant. A failed insert's number counts as acknowledged, else readers would wait for it for ever; reading
+// it finds nothing, and is counted as that.
+type keyspace struct {
+	next  atomic.Int64
+	acked atomic.Int64
+	low   atomic.Int64
+	done  [window]atomic.Bool
+	mu    sync.Mutex // of advancing acked; never waited for
+}
+
+func (k *keyspace) reset(rows int64) {
+	for i := range k.done {
+		k.done[i].Store(false)
+	}
+	k.next.Store(rows)
+	k.acked.Store(rows)
+	k.low.Store(0)
+}
+
+// take is the number of a new record.
+func (k *keyspace) take() int64 { return k.next.Add(1) - 1 }
+
+// ack makes number id, and all before it that are acknowledged, readable.
+func (k *keyspace) ack(id int64) {
+	k.done[id%window].Store(true)
+	for k.done[k.acked.Load()%window].Load() && k.mu.TryLock() {
+		for a := k.acked.Load(); k.done[a%window].Load(); a++ {
+			k.done[a%window].Store(false)
+			k.acked.Store(a + 1)
+		}
+		k.mu.Unlock()
+	}
+}
+
+// drop takes the lowest record away from the readers, to be deleted. When none is left it gives a number that no longer
+// exists, and the delete finds nothing.
+func (k *keyspace) drop() int64 { return k.low.Add(1) - 1 }

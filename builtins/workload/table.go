@@ -1,0 +1,180 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+
+	"sextant/interp/driver"
+	"sextant/interp/load"
+)
+
+// A mix is what a workload over one table of records does, resolved.
+type mix struct {
+	table   driver.Table
+	ops     []driver.OpType // parallel to weights
+	weights []float64
+	dist    map[string]any
+	updates int   // fields that an update changes
+	scanMax int64 // longest scan
+}
+
+// table is the load.Workload of a mix.
+type table struct {
+	mix
+	seed   uint64 // of the rows
+	keys   keyspace
+	text   *pairs
+	bounds []uint64 // cumulative weights over the 64-bit range, parallel to ops
+}
+
+func newTable(m mix, seed uint64) (*table, error) {
+	t := &table{mix: m, seed: seed, text: newPairs()}
+	var sum, cum float64
+	for _, w := range m.weights {
+		sum += w
+	}
+	for i, w := range m.weights {
+		cum += w
+		b := ^uint64(0)
+		if i < len(m.weights)-1 {
+			b = uint64(cum / sum * 0x1p64)
+		}
+		t.bounds = append(t.bounds, b)
+	}
+	if _, err := chooserOf(m.dist, m.table.Rows, 0); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *table) Shape() *driver.Workload {
+	return &driver.Workload{Tables: []driver.Table{t.table}, Ops: t.ops}
+}
+
+func (t *table) Rows(int) int64 { return t.table.Rows }
+
+// Row is record i: pure in the seed and i.
+func (t *table) Row(_ int, i int64, row *driver.Row) {
+	row.ID = i
+	row.Key = appendKey(row.Key[:0], i)
+	row.Values = t.values(row.Values)
+	t.fillRow(i, row.Values)
+}
+
+func (t *table) fillRow(i int64, values [][]byte) {
+	var r load.Rand
+	for f, v := range values {
+		r.Seek(t.seed, uint64(f), uint64(i))
+		t.text.fill(v, &r)
+	}
+}
+
+// values is a set of buffers, one per field, reused when it is there already.
+func (t *table) values(old [][]byte) [][]byte {
+	if len(old) == len(t.table.Fields) {
+		return old
+	}
+	var size int
+	for _, f := range t.table.Fields {
+		size += f.Bytes
+	}
+	all := make([]byte, size)
+	out := make([][]byte, len(t.table.Fields))
+	for i, f := range t.table.Fields {
+		out[i], all = all[:f.Bytes:f.Bytes], all[f.Bytes:]
+	}
+	return out
+}
+
+func (t *table) Start(uint64) { t.keys.reset(t.table.Rows) }
+
+func (t *table) Client(client int) load.Generator {
+	c, err := chooserOf(t.dist, t.table.Rows, client)
+	if err != nil {
+		panic(err) // newTable has made one already
+	}
+	return &generator{t: t, choose: c, all: t.values(nil), key: make([]byte, 0, 32), some: make([][]byte, t.updates), fields: make([]int, t.updates)}
+}
+
+// generator makes one client's operations. Its buffers are reused by every call.
+type generator struct {
+	t      *table
+	choose chooser
+	key    []byte
+	all    [][]byte // a buffer per field
+	some   [][]byte // those of the fields that an update changes
+	fields []int
+}
+
+func (g *generator) Next(r *load.Rand, op *driver.Op) {
+	t := g.t
+	u := r.Uint64()
+	op.Type = 0
+	for u > t.bounds[op.Type] {
+		op.Type++
+	}
+	typ := &t.ops[op.Type]
+	op.Fields, op.Values, op.Limit = nil, nil, 0
+	switch typ.Action {
+	case driver.Insert:
+		op.ID = t.keys.take()
+		t.fillRow(op.ID, g.all)
+		op.Values = g.all
+	case driver.Delete:
+		op.ID = t.keys.drop()
+	case driver.Scan:
+		op.ID = g.draw(r)
+		op.Limit = int(1 + r.Uint64N(uint64(t.scanMax)))
+	case driver.Update, driver.ReadModifyWrite:
+		op.ID = g.draw(r)
+		g.update(r, typ, op)
+	default:
+		op.ID = g.draw(r)
+	}
+	g.key = appendKey(g.key[:0], op.ID)
+	op.Key = g.key
+}
+
+// draw takes the number of a record that exists.
+func (g *generator) draw(r *load.Rand) int64 {
+	n := g.t.keys.acked.Load()
+	k := g.choose.choose(r, n)
+	if low := g.t.keys.low.Load(); k < low && low < n {
+		k = low + k%(n-low) // its record is deleted: take one that is left
+	}
+	return k
+}
+
+// update picks the changed fields: always the first ones when there are several, else one at random.
+func (g *generator) update(r *load.Rand, typ *driver.OpType, op *driver.Op) {
+	for i := range g.fields {
+		f := i
+		if typ.Fields == nil {
+			f = int(r.Uint64N(uint64(len(g.all))))
+		}
+		g.fields[i], g.some[i] = f, g.all[f]
+		g.t.text.fill(g.some[i], r)
+	}
+	op.Fields, op.Values = g.fields, g.some
+}
+
+// Ack makes an insert's record readable for all clients.
+func (g *generator) Ack(op *driver.Op, _ bool) {
+	if g.t.ops[op.Type].Action == driver.Insert {
+		g.t.keys.ack(op.ID)
+	}
+}
+
+// columns makes n text fields of the same size.
+func columns(n, bytes int64) []driver.Column {
+	out := make([]driver.Column, n)
+	for i := range out {
+		out[i] = driver.Column{Name: fmt.Sprintf("field%d", i), Bytes: int(bytes)}
+	}
+	return out
+}
+
+// has says whether an action is part of the mix.
+func (m *mix) has(actions ...driver.Action) bool {
+	return slices.ContainsFunc(m.ops, func(o driver.OpType) bool { return slices.Contains(actions, o.Action) })
+}

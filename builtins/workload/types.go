@@ -1,0 +1,143 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+
+	"sextant/interp/driver"
+	"sextant/interp/load"
+	"sextant/interp/spec"
+)
+
+// maxField is the largest value of one field in bytes: what every system takes in one piece.
+const maxField = 1 << 20
+
+func distributions() []string {
+	var out []string
+	for _, v := range Values() {
+		out = append(out, v.Name)
+	}
+	return out
+}
+
+// Types are the workloads that a script can name.
+func Types() []*spec.WorkloadType {
+	records := spec.Param{Name: "records", Kind: spec.KindInt, Doc: "rows loaded before the first trial", Check: atLeast(1)}
+	fields := spec.Param{Name: "fields", Kind: spec.KindInt, Default: int64(10), Doc: "fields of a record", Check: between(1, 1000)}
+	scan := spec.Param{Name: "scan_max", Kind: spec.KindInt, Default: int64(100), Doc: "longest scan in rows; lengths are uniform from 1", Check: atLeast(1)}
+	ycsbRecords := records
+	ycsbRecords.Default = int64(1000)
+	must := records
+	must.Required = true
+	return []*spec.WorkloadType{
+		{Name: "ycsb", Doc: "YCSB's core workloads a to f: proportions, distributions, keys and sizes as in YCSB.", Positional: 1, Resolve: resolveWith(ycsbMix), Params: []spec.Param{
+			{Name: "workload", Kind: spec.KindString, Required: true, OneOf: ycsbNames(), Doc: "a 50/50 read/update, b 95/5, c read only, d 95/5 read/insert of the latest, e 95/5 scan/insert, f 50/50 read/read-modify-write"},
+			ycsbRecords, fields,
+			{Name: "field_bytes", Kind: spec.KindInt, Default: int64(100), Doc: "bytes of a field", Check: between(1, maxField)},
+			{Name: "distribution", Kind: spec.KindValue, Value: distributions(), Doc: "of the keys, in place of the workload's own"},
+			scan}},
+		{Name: "records", Doc: "A mix of operations of one's own over one table of records.", Resolve: resolveWith(recordsMix), Params: []spec.Param{
+			must,
+			{Name: "mix", Kind: spec.KindMap, Required: true, Doc: "weights by operation: read, update, insert, delete, scan, read-modify-write"},
+			fields,
+			{Name: "field_bytes", Kind: spec.KindAny, Default: int64(100), Doc: "bytes of a field, or a dict of field names and bytes in place of fields"},
+			{Name: "keys", Kind: spec.KindValue, Value: distributions(), Default: map[string]any{"$": "uniform"}, Doc: "which keys operations take"},
+			{Name: "update_fields", Kind: spec.KindInt, Default: int64(1), Doc: "fields that an update changes: one at random, or the first ones when there are several", Check: atLeast(1)},
+			scan,
+			{Name: "table", Kind: spec.KindString, Default: "records", Doc: "name of the table", Check: identifier}}},
+	}
+}
+
+func atLeast(low int64) func(any) error { return between(low, 1<<62) }
+
+func between(low, high int64) func(any) error {
+	return func(v any) error {
+		n, ok := v.(int64)
+		switch {
+		case !ok || n < low:
+			return fmt.Errorf("must be at least %d, not %s", low, spec.Display(v))
+		case n > high:
+			return fmt.Errorf("must be at most %d, not %d", high, n)
+		}
+		return nil
+	}
+}
+
+func identifier(v any) error {
+	s, _ := v.(string)
+	for i, c := range s {
+		if !(c == '_' || c >= 'a' && c <= 'z' || i > 0 && c >= '0' && c <= '9') {
+			return fmt.Errorf("%q is no plain lower-case name", s)
+		}
+	}
+	if s == "" || len(s) > 40 {
+		return fmt.Errorf("a name has 1 to 40 characters, %q has %d", s, len(s))
+	}
+	return nil
+}
+
+// resolveWith makes the Resolve of a workload from the function that reads its parameters.
+func resolveWith(read func(map[string]any) (mix, error)) func(map[string]any) (*spec.Workload, error) {
+	return func(params map[string]any) (*spec.Workload, error) {
+		m, err := read(params)
+		if err != nil {
+			return nil, err
+		}
+		var bytes int64
+		var fields []any
+		for _, f := range m.table.Fields {
+			bytes += int64(f.Bytes)
+			fields = append(fields, map[string]any{"name": f.Name, "bytes": int64(f.Bytes)})
+		}
+		w := &spec.Workload{Params: params,
+			Dataset: spec.Dataset{Rows: m.table.Rows, RowBytes: bytes + 24,
+				Schema: map[string]any{"table": m.table.Name, "key": m.table.Key, "fields": fields, "version": int64(dataVersion)}},
+			Resizes:  m.has(driver.Insert, driver.Delete),
+			Modifies: m.has(driver.Insert, driver.Delete, driver.Update, driver.ReadModifyWrite)}
+		for _, o := range m.ops {
+			w.Ops = append(w.Ops, o.Name)
+			w.Actions = append(w.Actions, string(o.Action))
+		}
+		return w, nil
+	}
+}
+
+// dataVersion rises when the same parameters come to mean other rows.
+const dataVersion = 1
+
+// New builds the runtime form of a resolved workload; seed is that of its rows.
+func New(w *spec.Workload, seed uint64) (load.Workload, error) {
+	read := map[string]func(map[string]any) (mix, error){"ycsb": ycsbMix, "records": recordsMix}[w.Type]
+	if read == nil {
+		return nil, fmt.Errorf("there is no workload %q", w.Type)
+	}
+	m, err := read(w.Params)
+	if err != nil {
+		return nil, err
+	}
+	return newTable(m, seed)
+}
+
+// actions are what a mix may hold, in the order in which they are shown.
+func actions() []string {
+	return []string{string(driver.Read), string(driver.Update), string(driver.Insert), string(driver.Delete), string(driver.Scan), string(driver.ReadModifyWrite)}
+}
+
+// addOps makes the operation types of a mix from weights by action; those with weight 0 are left out.
+func (m *mix) addOps(weights map[string]float64) {
+	for _, name := range actions() {
+		w := weights[name]
+		if w == 0 {
+			continue
+		}
+		t := driver.OpType{Name: name, Action: driver.Action(name)}
+		if m.updates > 1 && (t.Action == driver.Update || t.Action == driver.ReadModifyWrite) {
+			for f := range m.updates {
+				t.Fields = append(t.Fields, f)
+			}
+		}
+		m.ops = append(m.ops, t)
+		m.weights = append(m.weights, w)
+	}
+	m.table.Ordered = slices.ContainsFunc(m.ops, func(o driver.OpType) bool { return o.Action == driver.Scan })
+}
