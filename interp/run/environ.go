@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/shirou/gopsutil/v4/cpu"
-	"github.com/shirou/gopsutil/v4/host"
+	ghost "github.com/shirou/gopsutil/v4/host"
 	gload "github.com/shirou/gopsutil/v4/load"
 	"github.com/shirou/gopsutil/v4/mem"
 
@@ -37,7 +37,7 @@ func (r *Runner) hostFacts(ctx context.Context) error {
 	r.fact("", "os", runtime.GOOS)
 	r.fact("", "arch", runtime.GOARCH)
 	r.fact("", "gomaxprocs", strconv.Itoa(runtime.GOMAXPROCS(0)))
-	if h, err := host.InfoWithContext(ctx); err == nil {
+	if h, err := ghost.InfoWithContext(ctx); err == nil {
 		r.fact("", "hostname", h.Hostname)
 		r.fact("", "kernel", h.KernelVersion)
 		r.fact("", "platform", h.Platform+" "+h.PlatformVersion)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -90,13 +91,54 @@ func ReadManifest(dir string) (*Manifest, error) {
 		return nil, fmt.Errorf("reading the plan of the run: %w", err)
 	}
 	var m Manifest
-	if err := json.Unmarshal(b, &m); err != nil {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber() // a whole number must not become a float
+	err = d.Decode(&m)
+	if err == nil {
+		err = m.typeValues()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", filepath.Join(dir, "plan.json"), err)
 	}
 	if m.Format != manifestFormat {
 		return nil, fmt.Errorf("%s was made by another version of sextant (format %d, this one reads %d)", dir, m.Format, manifestFormat)
 	}
 	return &m, nil
+}
+
+// typeValues gives the values of the axes, which JSON has read as numbers, the type of their axis.
+func (m *Manifest) typeValues() error {
+	for i := range m.Axes {
+		for j, v := range m.Axes[i].Values {
+			var err error
+			if m.Axes[i].Values[j], err = typed(v, m.Axes[i].Type); err != nil {
+				return fmt.Errorf("axis %s: %w", m.Axes[i].Name, err)
+			}
+		}
+	}
+	for i := range m.Cells {
+		for j, v := range m.Cells[i].Values {
+			if j >= len(m.Axes) {
+				return fmt.Errorf("cell %d has more values than there are axes", i)
+			}
+			var err error
+			if m.Cells[i].Values[j], err = typed(v, m.Axes[j].Type); err != nil {
+				return fmt.Errorf("cell %d: %w", i, err)
+			}
+		}
+	}
+	return nil
+}
+
+func typed(v spec.Value, typ string) (spec.Value, error) {
+	n, ok := v.(json.Number)
+	if !ok {
+		return v, nil
+	}
+	if typ == "int" {
+		return n.Int64()
+	}
+	return n.Float64()
 }
 
 // Schema is the tables of the run.

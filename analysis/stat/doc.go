@@ -1,0 +1,10 @@
+// Package stat is statistics as pure functions over []float64, on gonum. Numbers come with their interval, n, method and
+// warnings; what is undefined (the deviation of one value) is nil, never 0 and never NaN.
+//
+// Map of the package:
+//
+//	estimate.go  Mean (t interval), SD, CV, Quantile (Hyndman-Fan types 1, 6, 7, 8), Median
+//	summary.go   Summarize: one sample's description; Stability: its class by CV
+//
+// Definitions and test vectors (testdata/vectors.json) were computed in R 4.2 and cross-checked with scipy.
+package stat

@@ -1,0 +1,157 @@
+package stat
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"testing"
+)
+
+// vector is one case computed in R and scipy.
+type vector struct {
+	Name   string
+	Inputs struct {
+		X          []float64
+		P          []float64
+		Confidence float64
+		CVPercent  any `json:"cv_percent"` // a number, or "NaN"
+	}
+	Expected  map[string]json.RawMessage
+	Tolerance struct{ Rel, Abs float64 }
+}
+
+func vectors(t *testing.T, function string) []vector {
+	t.Helper()
+	b, err := os.ReadFile("testdata/vectors.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string][]vector
+	if err := json.Unmarshal(b, &all); err != nil {
+		t.Fatal(err)
+	}
+	if len(all[function]) == 0 {
+		t.Fatalf("no vectors for %s", function)
+	}
+	return all[function]
+}
+
+// number is an expected number; nil where R says NaN, which here is undefined.
+func (v *vector) number(t *testing.T, key string) *float64 {
+	t.Helper()
+	var f float64
+	if err := json.Unmarshal(v.Expected[key], &f); err != nil {
+		if string(v.Expected[key]) == `"NaN"` {
+			return nil
+		}
+		t.Fatalf("%s: %s: %v", v.Name, key, err)
+	}
+	return &f
+}
+
+func (v *vector) nearOrNil(t *testing.T, what string, got, want *float64) {
+	t.Helper()
+	if (got == nil) != (want == nil) {
+		t.Errorf("%s: %s is %v, want %v", v.Name, what, got, want)
+		return
+	}
+	if got != nil {
+		v.near(t, what, *got, *want)
+	}
+}
+
+func (v *vector) near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= v.Tolerance.Abs+v.Tolerance.Rel*math.Abs(want)) {
+		t.Errorf("%s: %s is %v, want %v", v.Name, what, got, want)
+	}
+}
+
+func TestMeanAndInterval(t *testing.T) {
+	for _, v := range vectors(t, "mean") {
+		m, err := Mean(v.Inputs.X, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.nearOrNil(t, "mean", &m.Value, v.number(t, "mean"))
+	}
+	for _, v := range vectors(t, "t_ci_mean") {
+		m, err := Mean(v.Inputs.X, v.Inputs.Confidence)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.nearOrNil(t, "lo", m.Lo, v.number(t, "lo"))
+		v.nearOrNil(t, "hi", m.Hi, v.number(t, "hi"))
+	}
+}
+
+func TestDeviation(t *testing.T) {
+	for _, v := range vectors(t, "sample_sd") {
+		v.nearOrNil(t, "sd", SD(v.Inputs.X), v.number(t, "sd"))
+	}
+	for _, v := range vectors(t, "cv") {
+		v.nearOrNil(t, "cv", CV(v.Inputs.X), v.number(t, "cv_percent"))
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	for _, v := range vectors(t, "quantile") {
+		for key, typ := range map[string]QuantileType{"nearest_rank": NearestRank, "type6": WeibullType, "type7": LinearType, "type8": MedianUnbiased8} {
+			if v.Expected[key] == nil {
+				continue
+			}
+			var want []float64
+			if err := json.Unmarshal(v.Expected[key], &want); err != nil {
+				t.Fatalf("%s: %v", v.Name, err)
+			}
+			for i, p := range v.Inputs.P {
+				got, err := Quantile(v.Inputs.X, p, typ)
+				if err != nil {
+					t.Fatal(err)
+				}
+				v.near(t, key, got, want[i])
+			}
+		}
+	}
+}
+
+func TestStability(t *testing.T) {
+	for _, v := range vectors(t, "stability_class") {
+		var want string
+		if err := json.Unmarshal(v.Expected["class"], &want); err != nil {
+			t.Fatal(err)
+		}
+		cv, ok := v.Inputs.CVPercent.(float64)
+		if !ok { // undefined: Summarize gives such a sample no class, as TestUndefinedIsNil shows
+			if want != "UNKNOWN" {
+				t.Errorf("%s: no number, but class %s", v.Name, want)
+			}
+			continue
+		}
+		if got := Stability(cv); got != want {
+			t.Errorf("%s: %s, want %s", v.Name, got, want)
+		}
+	}
+}
+
+func TestUndefinedIsNil(t *testing.T) {
+	s, err := Summarize([]float64{5}, 0.95)
+	if err != nil || s.SD != nil || s.CVPct != nil || s.Mean.Lo != nil || s.Mean.Hi != nil || s.Stability != "" || len(s.Mean.Warnings) == 0 {
+		t.Errorf("one value: %+v, %v", s, err)
+	}
+	if _, err := Summarize(nil, 0.95); !errors.Is(err, ErrEmpty) {
+		t.Errorf("no value: %v", err)
+	}
+	if CV([]float64{-1, 1}) != nil {
+		t.Error("a CV around a mean of 0")
+	}
+	if s, err = Summarize([]float64{1, 2}, 0.95); err != nil || s.Stability != "LOW (provisional)" {
+		t.Errorf("two values: %+v, %v", s, err)
+	}
+	for _, bad := range []float64{-0.1, 1.1, math.NaN()} {
+		if _, err := Quantile([]float64{1}, bad, LinearType); err == nil {
+			t.Errorf("a quantile at %v", bad)
+		}
+	}
+}
