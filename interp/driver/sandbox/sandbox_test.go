@@ -26,6 +26,11 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
+	for deadline := time.Now().Add(10 * time.Second); len(Children(srv.PID())) == 0; {
+		if time.Now().After(deadline) {
+			panic("the shell has not started its child")
+		}
+	}
 	fmt.Println(s.Dir, srv.PID())
 	select {}
 }
