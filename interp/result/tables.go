@@ -163,5 +163,6 @@ type SummaryRow struct {
 	Median     *float64 `parquet:"median" doc:"median over the trials"`
 	Min        *float64 `parquet:"min" doc:"smallest"`
 	Max        *float64 `parquet:"max" doc:"largest"`
+	Merged     *float64 `parquet:"merged" doc:"for a percentile: that of all the cell's ok trials together, from their merged histograms; null for other metrics"`
 	Stability  *string  `parquet:"stability" doc:"HIGH: CV < 15 %, MEDIUM: < 30 %, LOW: from 30 % on; provisional when n < 10; null when n < 2"`
 }

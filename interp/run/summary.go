@@ -46,24 +46,30 @@ func Summarize(dir string, m *Manifest) ([]CellSummary, error) {
 	names := metrics()
 	values := make([][][]float64, len(m.Cells)) // by cell and metric
 	failed := make([]int32, len(m.Cells))
+	hists := make([]*merged, len(m.Cells))
+	cellOf := map[string]int{} // ok trials
 	cols := schema.Table("trials").Columns()
-	cell, status := slices.Index(cols, "cell_id"), slices.Index(cols, "status")
+	cell, status, trial := slices.Index(cols, "cell_id"), slices.Index(cols, "status"), slices.Index(cols, "trial_id")
+	low, high := slices.Index(cols, "min_ms"), slices.Index(cols, "max_ms")
 	at := make([]int, len(names))
 	for k, n := range names {
 		at[k] = slices.Index(cols, n)
 	}
-	err = result.OpenRun(dir, schema).Each("trials", func(row []any) error {
+	reader := result.OpenRun(dir, schema)
+	err = reader.Each("trials", func(row []any) error {
 		i, ok := index[row[cell].(string)]
 		if !ok {
 			return fmt.Errorf("trial of the cell %v, which the plan hasn't", row[cell])
 		}
 		if values[i] == nil {
-			values[i] = make([][]float64, len(names))
+			values[i], hists[i] = make([][]float64, len(names)), newMerged()
 		}
 		if row[status] != "ok" {
 			failed[i]++
 			return nil
 		}
+		cellOf[row[trial].(string)] = i
+		hists[i].bounds(row[low], row[high])
 		for k, c := range at {
 			if v, ok := row[c].(float64); ok {
 				values[i][k] = append(values[i][k], v)
@@ -71,6 +77,9 @@ func Summarize(dir string, m *Manifest) ([]CellSummary, error) {
 		}
 		return nil
 	})
+	if err == nil {
+		err = mergeLatencies(reader, schema, cellOf, hists)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +96,9 @@ func Summarize(dir string, m *Manifest) ([]CellSummary, error) {
 			row, err := summaryRow(m, c.ID, n, values[i][k], failed[i])
 			if err != nil {
 				return nil, err
+			}
+			if q, ok := percentiles()[n]; ok {
+				row.Merged = hists[i].quantile(q)
 			}
 			cs.Metrics = append(cs.Metrics, row)
 		}
