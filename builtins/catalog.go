@@ -5,6 +5,7 @@ package builtins
 import (
 	"fmt"
 
+	"sextant/builtins/postgres"
 	"sextant/builtins/sqlite"
 	"sextant/builtins/workload"
 	"sextant/interp/driver"
@@ -17,6 +18,7 @@ import (
 func Drivers() []driver.Driver {
 	return []driver.Driver{
 		sqlite.Driver(),
+		postgres.Driver(),
 	}
 }
 

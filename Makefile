@@ -1,0 +1,37 @@
+# Targets: build, demo, test, bench, lint, generate, ci. See README.md.
+export CGO_ENABLED ?= 0
+PYTHON ?= python3
+VENV := .venv
+
+.PHONY: build demo test bench lint generate servers python readers notebook
+build:
+	go build -trimpath -o bin/sextant ./cmd/sextant
+
+demo: build
+	bin/sextant run experiments/quickstart.star
+
+# All tests, with whatever real servers this machine has; `servers` installs what is missing when it may.
+test: servers
+	go test ./...
+
+# PostgreSQL from Debian's packages, when root; otherwise tests that need it say SKIP (SEXTANT_REQUIRE_SERVERS=1: fail).
+servers:
+	@.ci/servers
+
+bench: build
+	go test -run '^$$' -bench . -benchmem ./interp/... ./builtins/...
+
+lint:
+	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not gofmt-ed:"; echo "$$out"; exit 1; fi
+	go vet ./...
+	go run ./cmd/sextant fmt --check experiments/*.star
+	go run ./cmd/sextant check experiments/*.star
+
+generate:
+	go test ./interp/result -run TestSchemaDocument -update
+
+python: $(VENV)/installed
+$(VENV)/installed: analysis/requirements.txt
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r analysis/requirements.txt
+	touch $@

@@ -1,0 +1,221 @@
+package postgres
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"sextant/interp/driver"
+)
+
+// marker begins the comment on a table by which a dataset is known again.
+const marker = "sextant dataset "
+
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// tableState says whether a table of that name is found, and of which dataset it is ("": not sextant's).
+func tableState(ctx context.Context, c *pgconn.PgConn, name string) (exists bool, fingerprint string, err error) {
+	rows, err := texts(ctx, c, "SELECT coalesce(obj_description(to_regclass($1), 'pg_class'), ''), (to_regclass($1) IS NOT NULL)::text", quote(name))
+	if err != nil {
+		return false, "", err
+	}
+	fingerprint, ours := strings.CutPrefix(rows[0][0], marker)
+	if !ours {
+		fingerprint = ""
+	}
+	return rows[0][1] == "true", fingerprint, nil
+}
+
+func (s *system) Inspect(ctx context.Context, w *driver.Workload) (st driver.DatasetState, err error) {
+	err = s.with(ctx, func(c *pgconn.PgConn) error {
+		st = driver.DatasetState{Ours: true}
+		for i, t := range w.Tables {
+			exists, fp, err := tableState(ctx, c, t.Name)
+			if err != nil {
+				return err
+			}
+			if i == 0 {
+				st.Fingerprint = fp
+			} else if fp != st.Fingerprint {
+				st.Fingerprint = ""
+			}
+			if !exists {
+				st.Rows, st.Fingerprint = append(st.Rows, 0), ""
+				continue
+			}
+			st.Exists = true
+			st.Ours = st.Ours && fp != ""
+			rows, err := texts(ctx, c, "SELECT count(*)::text FROM "+quote(t.Name))
+			if err != nil {
+				return err
+			}
+			n, err := strconv.ParseInt(rows[0][0], 10, 64)
+			if err != nil {
+				return err
+			}
+			st.Rows = append(st.Rows, n)
+		}
+		return nil
+	})
+	if err != nil {
+		return st, fmt.Errorf("looking at the dataset: %w", err)
+	}
+	if !st.Exists {
+		st.Ours, st.Rows = false, nil
+	}
+	return st, nil
+}
+
+// foreign is the error about a table that sextant did not make.
+func foreign(ctx context.Context, c *pgconn.PgConn, name string) error {
+	exists, fp, err := tableState(ctx, c, name)
+	if err != nil {
+		return err
+	}
+	if exists && fp == "" {
+		return &driver.Error{Class: driver.Constraint, Err: fmt.Errorf("there is a table %q that sextant did not make; it is left as it is", name),
+			Hint: "rename it, or use another database"}
+	}
+	return nil
+}
+
+// runSQL runs statements without results.
+func runSQL(ctx context.Context, c *pgconn.PgConn, sql string) error {
+	_, err := c.Exec(ctx, sql).ReadAll()
+	return err
+}
+
+// Load makes the tables by COPY in one transaction, the keys afterwards; then statistics and a checkpoint, so that a
+// trial doesn't pay for them.
+func (s *system) Load(ctx context.Context, w *driver.Workload, fingerprint string, rows driver.RowSource) error {
+	err := s.with(ctx, func(c *pgconn.PgConn) error {
+		for _, t := range w.Tables {
+			if err := foreign(ctx, c, t.Name); err != nil {
+				return err
+			}
+		}
+		err := runSQL(ctx, c, "BEGIN")
+		for i, t := range w.Tables {
+			if err == nil {
+				err = loadTable(ctx, c, i, t, fingerprint, rows)
+			}
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("loading: %w", wrap(err)), undo(ctx, c))
+		}
+		return runSQL(ctx, c, "COMMIT")
+	})
+	if err != nil {
+		return err
+	}
+	return s.with(ctx, func(c *pgconn.PgConn) error {
+		for _, t := range w.Tables {
+			if err := runSQL(ctx, c, "VACUUM ANALYZE "+quote(t.Name)); err != nil {
+				return err
+			}
+		}
+		if err := runSQL(ctx, c, "CHECKPOINT"); err != nil {
+			if class, _ := driver.Classify(wrap(err)); class == driver.Auth {
+				s.log("warning", "no checkpoint after loading: the user may not ask for one, so the first trial shares the disk with it")
+				return nil
+			}
+			return err
+		}
+		return nil
+	})
+}
+
+// undo rolls back, on a connection that a cancelled context may have closed.
+func undo(ctx context.Context, c *pgconn.PgConn) error {
+	if c.IsClosed() {
+		return nil // the server rolls back
+	}
+	return runSQL(context.WithoutCancel(ctx), c, "ROLLBACK")
+}
+
+func loadTable(ctx context.Context, c *pgconn.PgConn, index int, t driver.Table, fingerprint string, rows driver.RowSource) error {
+	var cols strings.Builder
+	for _, f := range t.Fields {
+		fmt.Fprintf(&cols, ", %s text", quote(f.Name))
+	}
+	name := quote(t.Name)
+	if err := runSQL(ctx, c, fmt.Sprintf("DROP TABLE IF EXISTS %s; CREATE TABLE %s (%s varchar(255)%s)", name, name, quote(t.Key), cols.String())); err != nil {
+		return err
+	}
+	r := &copyReader{ctx: ctx, rows: rows, table: index, n: rows.Rows(index)}
+	// FREEZE: the rows are marked as visible to all at once, so that the first trials don't have to.
+	if _, err := c.CopyFrom(ctx, r, fmt.Sprintf("COPY %s FROM STDIN (FORMAT binary, FREEZE)", name)); err != nil {
+		return err
+	}
+	return runSQL(ctx, c, fmt.Sprintf("ALTER TABLE %s ADD PRIMARY KEY (%s); COMMENT ON TABLE %s IS '%s%s'", name, quote(t.Key), name, marker, fingerprint))
+}
+
+// copyReader is the rows of a table in COPY's binary format (PostgreSQL documentation, COPY, "Binary Format").
+type copyReader struct {
+	ctx   context.Context
+	rows  driver.RowSource
+	table int
+	i, n  int64
+	row   driver.Row
+	buf   []byte // what Read has not taken yet
+	off   int
+	ended bool
+}
+
+// chunk is how much is made at a time.
+const chunk = 64 << 10
+
+func (r *copyReader) Read(p []byte) (int, error) {
+	if r.off == len(r.buf) {
+		if r.ended {
+			return 0, io.EOF
+		}
+		if err := r.ctx.Err(); err != nil {
+			return 0, err
+		}
+		r.fill()
+	}
+	n := copy(p, r.buf[r.off:])
+	r.off += n
+	return n, nil
+}
+
+func (r *copyReader) fill() {
+	b := r.buf[:0]
+	if r.i == 0 {
+		b = append(b, "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"...)
+	}
+	for ; r.i < r.n && len(b) < chunk; r.i++ {
+		r.rows.Row(r.table, r.i, &r.row)
+		b = binary.BigEndian.AppendUint16(b, uint16(1+len(r.row.Values)))
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(r.row.Key))), r.row.Key...)
+		for _, v := range r.row.Values {
+			b = append(binary.BigEndian.AppendUint32(b, uint32(len(v))), v...)
+		}
+	}
+	if r.i >= r.n {
+		b = append(b, 0xff, 0xff)
+		r.ended = true
+	}
+	r.buf, r.off = b, 0
+}
+
+func (s *system) Drop(ctx context.Context, w *driver.Workload) error {
+	return s.with(ctx, func(c *pgconn.PgConn) error {
+		for _, t := range w.Tables {
+			if err := foreign(ctx, c, t.Name); err != nil {
+				return err
+			}
+			if err := runSQL(ctx, c, "DROP TABLE IF EXISTS "+quote(t.Name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

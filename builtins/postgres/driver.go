@@ -1,0 +1,124 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"sextant/interp/driver"
+	"sextant/interp/spec"
+)
+
+// Driver describes PostgreSQL.
+func Driver() driver.Driver {
+	return driver.Driver{SystemType: spec.SystemType{
+		Name: "postgres",
+		Doc:  "PostgreSQL from version 12 on: one that exists, or a throwaway cluster from installed binaries.",
+		Makers: []spec.Maker{
+			{Name: "server", Doc: "a server that exists", Positional: 1, Params: []spec.Param{
+				{Name: "url", Kind: spec.KindSecret, Required: true, Check: checkURL,
+					Doc: `connection string as of libpq: secret("PG_URL"), or as text when it holds no password`}}},
+			{Name: "local", Doc: "a throwaway cluster on loopback, removed at the end", Params: []spec.Param{
+				{Name: "version", Kind: spec.KindAny, Doc: "major version such as 15; None is the newest installed", Check: checkVersion},
+				{Name: "settings", Kind: spec.KindMap, Default: map[string]any{}, Check: checkSettings,
+					Doc: `server settings beside PostgreSQL's defaults, such as {"shared_buffers": "1GB"}`}}},
+		},
+		Levels: []spec.LevelSetting{
+			{Name: "synchronous_commit", Doc: "SET synchronous_commit on each session, read back with current_setting", Values: levelValues(
+				"off", "a commit returns before its log is on the disk: a crash loses the last ones",
+				"local", "a commit waits for the own disk, not for standbys",
+				"remote_write", "a commit waits until the synchronous standby has handed the log to its operating system",
+				"on", "a commit waits for the disk, also of a synchronous standby if there is one",
+				"remote_apply", "a commit waits until the synchronous standby shows it to queries")},
+			{Name: "isolation", Doc: "SET default_transaction_isolation on each session, read back as transaction_isolation", Values: levelValues(
+				"read committed", "each statement sees what is committed when it begins",
+				"repeatable read", "a transaction sees one snapshot; a write to a row that changed since is a conflict",
+				"serializable", "transactions behave as one after the other; what can't is a conflict")},
+		},
+	}, Open: openSystem}
+}
+
+func levelValues(pairs ...string) []spec.LevelValue {
+	var out []spec.LevelValue
+	for p := range slices.Chunk(pairs, 2) {
+		out = append(out, spec.LevelValue{Name: p[0], Doc: p[1]})
+	}
+	return out
+}
+
+// checkURL refuses a connection string that stands in the script and holds a password, or that can't be read.
+func checkURL(v any) error {
+	text, ok := v.(string)
+	if !ok {
+		return nil // a secret: read when the run starts
+	}
+	withPassword := false
+	if u, err := url.Parse(text); err == nil && u.User != nil {
+		_, withPassword = u.User.Password()
+	}
+	for _, f := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '&' || r == '?' }) {
+		withPassword = withPassword || strings.HasPrefix(strings.ToLower(f), "password=")
+	}
+	if withPassword {
+		return errors.New(`holds a password, which would end up in results: put the URL into an environment variable and write url = secret("PG_URL")`)
+	}
+	if _, err := pgconn.ParseConfig(text); err != nil {
+		return fmt.Errorf("is no connection string: %w", err)
+	}
+	return nil
+}
+
+func checkVersion(v any) error {
+	if v == nil {
+		return nil
+	}
+	if n, err := strconv.Atoi(spec.Display(v)); err != nil || n < oldest {
+		return fmt.Errorf("must be a major version from %d on, such as 15, not %s", oldest, spec.Display(v))
+	}
+	return nil
+}
+
+// oldest is the oldest major version that is measured.
+const oldest = 12
+
+func checkSettings(v any) error {
+	m, _ := v.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") != "" {
+			return fmt.Errorf("names %q, which is no setting", name)
+		}
+		if slices.Contains([]string{"port", "listen_addresses", "unix_socket_directories", "data_directory", "hba_file", "ident_file"}, name) {
+			return fmt.Errorf("can't change %s: sextant needs it to reach the server", name)
+		}
+		switch m[name].(type) {
+		case bool, int64, float64, string:
+		default:
+			return fmt.Errorf("gives %s the value %s, which is no text, number, True or False", name, spec.Display(m[name]))
+		}
+	}
+	return nil
+}
+
+func openSystem(ctx context.Context, t driver.Target) (driver.System, error) {
+	if t.System.Maker == "local" {
+		return openLocal(ctx, t)
+	}
+	text, _ := t.Options["url"].(string)
+	cfg, err := pgconn.ParseConfig(text)
+	if err != nil {
+		return nil, &driver.Error{Class: driver.Other, Err: fmt.Errorf("the connection string of %s can't be read: %w", t.System.Name, err),
+			Hint: "postgres://user:password@host:5432/database"}
+	}
+	s := newSystem(cfg, t.Log)
+	if err := s.greet(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}

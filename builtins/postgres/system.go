@@ -1,0 +1,285 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"sextant/interp/driver"
+	"sextant/interp/spec"
+)
+
+// system is an opened server.
+type system struct {
+	cfg   *pgconn.Config
+	log   func(kind, text string)
+	local *cluster // of local(); nil for a server that existed
+
+	mu    sync.Mutex
+	admin *pgconn.PgConn // of datasets, facts and hooks; nil until needed
+}
+
+func newSystem(cfg *pgconn.Config, log func(kind, text string)) *system {
+	cfg.RuntimeParams["application_name"] = "sextant"
+	return &system{cfg: cfg, log: log}
+}
+
+// connect opens one connection, without retries.
+func (s *system) connect(ctx context.Context) (*pgconn.PgConn, error) {
+	c, err := pgconn.ConnectConfig(ctx, s.cfg)
+	if err != nil {
+		return nil, connectError(s.cfg, err)
+	}
+	return c, nil
+}
+
+// with runs fn on the administrative connection.
+func (s *system) with(ctx context.Context, fn func(*pgconn.PgConn) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.admin == nil || s.admin.IsClosed() {
+		c, err := s.connect(ctx)
+		if err != nil {
+			return err
+		}
+		s.admin = c
+	}
+	err := fn(s.admin)
+	var de *driver.Error
+	if err == nil || errors.As(err, &de) {
+		return err
+	}
+	return wrap(err)
+}
+
+// greet looks whether the server is one that can be measured.
+func (s *system) greet(ctx context.Context) error {
+	return s.with(ctx, func(c *pgconn.PgConn) error {
+		rows, err := texts(ctx, c, "SELECT current_setting('server_version_num'), current_setting('server_version')")
+		if err != nil {
+			return err
+		}
+		n, err := strconv.Atoi(rows[0][0])
+		if err != nil {
+			return fmt.Errorf("the server's version is %q", rows[0][0])
+		}
+		if n/10000 < oldest {
+			return &driver.Error{Class: driver.Unavailable, Err: fmt.Errorf("the server is PostgreSQL %s", rows[0][1]),
+				Hint: fmt.Sprintf("sextant measures version %d and later", oldest)}
+		}
+		return nil
+	})
+}
+
+// texts runs a query and gives its rows as text, NULL as "".
+func texts(ctx context.Context, c *pgconn.PgConn, sql string, args ...string) ([][]string, error) {
+	params := make([][]byte, len(args))
+	for i, a := range args {
+		params[i] = []byte(a)
+	}
+	r := c.ExecParams(ctx, sql, params, nil, nil, nil).Read()
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	var out [][]string
+	for _, row := range r.Rows {
+		line := make([]string, len(row))
+		for i, v := range row {
+			line[i] = string(v)
+		}
+		out = append(out, line)
+	}
+	return out, nil
+}
+
+// facts are the settings that change what is measured.
+const factSettings = `'fsync','synchronous_commit','full_page_writes','wal_level','wal_sync_method','wal_compression','wal_buffers','shared_buffers',
+'effective_cache_size','work_mem','maintenance_work_mem','max_connections','checkpoint_timeout','max_wal_size','min_wal_size','commit_delay',
+'synchronous_standby_names','default_transaction_isolation','huge_pages','jit','autovacuum','data_checksums','server_encoding','lc_collate',
+'random_page_cost','effective_io_concurrency','max_worker_processes','bgwriter_delay','track_io_timing','ssl'`
+
+func (s *system) Facts(ctx context.Context) (facts []driver.Fact, err error) {
+	err = s.with(ctx, func(c *pgconn.PgConn) error {
+		rows, err := texts(ctx, c, "SELECT current_setting('server_version'), version(), pg_is_in_recovery()::text")
+		if err != nil {
+			return err
+		}
+		facts = append(facts, driver.Fact{Key: "server_version", Value: rows[0][0]}, driver.Fact{Key: "server_build", Value: rows[0][1]},
+			driver.Fact{Key: "in_recovery", Value: rows[0][2]})
+		if rows, err = texts(ctx, c, "SELECT name, current_setting(name) FROM pg_settings WHERE name IN ("+factSettings+") ORDER BY name"); err != nil {
+			return err
+		}
+		for _, r := range rows {
+			facts = append(facts, driver.Fact{Key: "server_setting." + r[0], Value: r[1]})
+		}
+		tls := "no"
+		if s.cfg.TLSConfig != nil {
+			tls = "asked for"
+		}
+		if rows, err = texts(ctx, c, "SELECT CASE WHEN ssl THEN version ELSE 'no' END FROM pg_stat_ssl WHERE pid = pg_backend_pid()"); err == nil && len(rows) == 1 {
+			tls = rows[0][0]
+		}
+		facts = append(facts, driver.Fact{Key: "tls", Value: tls}, driver.Fact{Key: "address", Value: fmt.Sprintf("%s:%d", s.cfg.Host, s.cfg.Port)})
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the server's settings: %w", err)
+	}
+	return facts, nil
+}
+
+// CheckLevel refuses what no synchronous standby is there for.
+func (s *system) CheckLevel(ctx context.Context, l spec.Level) error {
+	sc := l.Get("synchronous_commit")
+	if sc != "remote_write" && sc != "remote_apply" && sc != "on" {
+		return nil
+	}
+	var names, standbys string
+	err := s.with(ctx, func(c *pgconn.PgConn) error {
+		rows, err := texts(ctx, c, "SELECT current_setting('synchronous_standby_names'), (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum'))::text")
+		if err == nil {
+			names, standbys = rows[0][0], rows[0][1]
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case sc == "on" && names == "":
+		return nil
+	case names == "":
+		return &driver.LevelRefused{Level: l, Reason: fmt.Sprintf("the server has no synchronous standby, so %s would measure the same as on", sc)}
+	case standbys == "0":
+		return &driver.LevelRefused{Level: l, Reason: fmt.Sprintf("no standby named by synchronous_standby_names = %q is connected: every commit would wait for ever", names)}
+	}
+	return nil
+}
+
+// levelSQL are the statements that set a level.
+func levelSQL(l spec.Level) string {
+	var b strings.Builder
+	if v := l.Get("synchronous_commit"); v != "" {
+		fmt.Fprintf(&b, "SET synchronous_commit TO %s;", v)
+	}
+	if v := l.Get("isolation"); v != "" {
+		fmt.Fprintf(&b, "SET default_transaction_isolation TO '%s';", v)
+	}
+	return b.String()
+}
+
+func (s *system) Session(ctx context.Context, level spec.Level) (driver.Session, error) {
+	c, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if sql := levelSQL(level); sql != "" {
+		if _, err := c.Exec(ctx, sql).ReadAll(); err != nil {
+			return nil, errors.Join(fmt.Errorf("setting the level %s: %w", level, wrap(err)), c.Close(ctx))
+		}
+	}
+	return newSession(c), nil
+}
+
+func (s *system) Exec(ctx context.Context, text string, args []any) (n int64, err error) {
+	err = s.with(ctx, func(c *pgconn.PgConn) error {
+		if len(args) == 0 { // the simple protocol takes several statements at once
+			rs, err := c.Exec(ctx, text).ReadAll()
+			for _, r := range rs {
+				n += r.CommandTag.RowsAffected()
+			}
+			return err
+		}
+		r := c.ExecParams(ctx, text, arguments(args), nil, nil, nil).Read()
+		n = r.CommandTag.RowsAffected()
+		return r.Err
+	})
+	return n, err
+}
+
+// arguments are the arguments of a hook's statement as text; nil is NULL.
+func arguments(args []any) [][]byte {
+	out := make([][]byte, len(args))
+	for i, a := range args {
+		if a != nil {
+			out[i] = fmt.Append(nil, a)
+		}
+	}
+	return out
+}
+
+func (s *system) Query(ctx context.Context, text string, args []any) (columns []string, rows [][]any, err error) {
+	err = s.with(ctx, func(c *pgconn.PgConn) error {
+		r := c.ExecParams(ctx, text, arguments(args), nil, nil, nil).Read()
+		if r.Err != nil {
+			return r.Err
+		}
+		for _, f := range r.FieldDescriptions {
+			columns = append(columns, f.Name)
+		}
+		for _, row := range r.Rows {
+			line := make([]any, len(row))
+			for i, v := range row {
+				if v != nil {
+					line[i] = decode(r.FieldDescriptions[i].DataTypeOID, string(v))
+				}
+			}
+			rows = append(rows, line)
+		}
+		return nil
+	})
+	return columns, rows, err
+}
+
+// decode reads a value in text form by its type (OIDs of pg_type).
+func decode(oid uint32, text string) any {
+	switch oid {
+	case 16: // bool
+		return text == "t"
+	case 20, 21, 23, 26: // int8, int2, int4, oid
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return n
+		}
+	case 700, 701, 1700: // float4, float8, numeric
+		if f, err := strconv.ParseFloat(text, 64); err == nil && f-f == 0 {
+			return f
+		}
+	}
+	return text
+}
+
+func (s *system) Processes(context.Context) ([]int, string) {
+	if s.local == nil {
+		return nil, "the server was not started by sextant"
+	}
+	return s.local.processes(), ""
+}
+
+// Restart starts a throwaway server again that has died.
+func (s *system) Restart(ctx context.Context) (bool, error) {
+	if s.local == nil || s.local.server.Alive() {
+		return false, nil
+	}
+	return true, s.local.start(ctx, s)
+}
+
+func (s *system) Close(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var err error
+	if s.admin != nil {
+		cctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		_ = s.admin.Close(cctx) // a server that is gone can't be told
+		cancel()
+		s.admin = nil
+	}
+	if s.local != nil {
+		err = errors.Join(err, s.local.remove())
+	}
+	return err
+}
