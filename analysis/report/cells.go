@@ -14,8 +14,9 @@ type Metric struct {
 
 // A Cell is one line of the table.
 type Cell struct {
-	Values    []string // shown values of the axes
-	N, Failed int
+	Values    []string          // shown values of the axes
+	N, Failed int               // ok trials, failed and skipped ones
+	ErrorPct  float64           // operations that did not succeed, in per cent of those sent
 	Metrics   map[string]Metric // by column of trials
 }
 
@@ -29,17 +30,23 @@ func Cells(axes []string, cells []Cell) *Table {
 	k := len(axes)
 	t.Columns = append(t.Columns, Column{Name: "ops/s"}, Column{Name: "± 95 %"}, Column{Name: "CV %", Drop: 2}, Column{Name: "n"},
 		Column{Name: "p50 ms"}, Column{Name: "p95 ms", Drop: 1}, Column{Name: "p99 ms"})
-	failed := false
+	failed, errors := false, false
 	for _, c := range cells {
-		failed = failed || c.Failed > 0
+		failed, errors = failed || c.Failed > 0, errors || c.ErrorPct > 0
+	}
+	if errors {
+		t.Columns = append(t.Columns, Column{Name: "errors %"})
 	}
 	if failed {
-		t.Columns = append(t.Columns, Column{Name: "failed"})
+		t.Columns = append(t.Columns, Column{Name: "failed n"})
 	}
 	for _, c := range cells {
 		x := c.Metrics["throughput_ops_s"]
 		row := append(append([]string(nil), c.Values...), number(x.Mean), half(x), cv(x.CVPct), strconv.Itoa(c.N),
 			number(c.Metrics["p50_ms"].Merged), number(c.Metrics["p95_ms"].Merged), number(c.Metrics["p99_ms"].Merged))
+		if errors {
+			row = append(row, number(&c.ErrorPct))
+		}
 		if failed {
 			row = append(row, strconv.Itoa(c.Failed))
 		}

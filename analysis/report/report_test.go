@@ -15,7 +15,7 @@ func sample() *Table {
 	one := m(900, 0, 0.5)
 	one["throughput_ops_s"] = Metric{Mean: f(900.123)}
 	return Cells([]string{"scale", "level"}, []Cell{
-		{Values: []string{"1000", "off"}, N: 5, Metrics: m(12345.6, 67.8, 0.0123)},
+		{Values: []string{"1000", "off"}, N: 5, ErrorPct: 0.5, Metrics: m(12345.6, 67.8, 0.0123)},
 		{Values: []string{"1000", "full"}, N: 1, Failed: 2, Metrics: one},
 		{Values: []string{"2000", "off"}, Failed: 3},
 	})
@@ -27,10 +27,10 @@ func TestCells(t *testing.T) {
 	if err != nil || dropped != nil {
 		t.Fatal(err, dropped)
 	}
-	want := `scale  level  ops/s  ± 95 %  CV %  n  p50 ms  p95 ms  p99 ms  failed
-1000   off    12346   67.80   1.2  5   0.012   0.025   0.037       0
-1000   full   900.1       -     -  1   0.500   1.000   1.500       2
-2000   off        -       -     -  0       -       -       -       3
+	want := `scale  level  ops/s  ± 95 %  CV %  n  p50 ms  p95 ms  p99 ms  errors %  failed n
+1000   off    12346   67.80   1.2  5   0.012   0.025   0.037     0.500         0
+1000   full   900.1       -     -  1   0.500   1.000   1.500         0         2
+2000   off        -       -     -  0       -       -       -         0         3
 `
 	if b.String() != want {
 		t.Errorf("got\n%s", b.String())
@@ -50,7 +50,7 @@ func TestBestIsBold(t *testing.T) {
 
 func TestNarrowTerminal(t *testing.T) {
 	var b strings.Builder
-	dropped, err := sample().Write(&b, 60, false)
+	dropped, err := sample().Write(&b, 68, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestNarrowTerminal(t *testing.T) {
 		t.Errorf("dropped %v", dropped)
 	}
 	for _, l := range strings.Split(b.String(), "\n") {
-		if len([]rune(l)) > 60 {
+		if len([]rune(l)) > 68 {
 			t.Errorf("%d columns: %s", len([]rune(l)), l)
 		}
 	}

@@ -63,7 +63,7 @@ func (p *progress) Done(_ int, s engine.Step, row *result.TrialRow) {
 	case row.Status != "ok":
 		reason := ""
 		if row.Reason != nil {
-			reason = *row.Reason
+			reason, _, _ = strings.Cut(*row.Reason, "\n") // the place in the script is in the row
 		}
 		p.print("%s: %s: %s", text, row.Status, reason)
 	case p.terminal:

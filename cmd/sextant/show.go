@@ -78,6 +78,9 @@ func reportCells(cells []engine.CellSummary) []report.Cell {
 	var out []report.Cell
 	for _, c := range cells {
 		rc := report.Cell{Metrics: map[string]report.Metric{}}
+		if c.Attempts > 0 {
+			rc.ErrorPct = 100 * float64(c.Attempts-c.Succeeded) / float64(c.Attempts)
+		}
 		for _, v := range c.Cell.Values {
 			rc.Values = append(rc.Values, spec.Display(v))
 		}

@@ -3,6 +3,8 @@ package lang
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"go.starlark.net/starlark"
 
@@ -41,6 +43,7 @@ func (ev *evaluator) expand(d *declaration, doc string) *spec.Experiment {
 	x.prepare()
 	tuples := x.tuples()
 	if d.bad || len(ev.problems.list)+ev.problems.omitted > before {
+		x.unmentioned()
 		return nil
 	}
 	x.apply(tuples)
@@ -272,9 +275,29 @@ func (x *expansion) unread() {
 		if len(x.d.hooks) > 0 && x.ev.mentioned(ax.name) {
 			continue
 		}
-		x.ev.report(ax.at, argument{name: ax.name, word: true}, fmt.Sprintf("nothing reads the axis %s: its values would change nothing", ax.name),
-			fmt.Sprintf("use p.%s in a function of the cell", ax.name))
+		x.ev.reportUnread(ax)
 	}
+}
+
+// unmentioned reports, where some function failed and so it can't be known what it would have read, the axes whose names
+// stand nowhere in the script, but for those that a misspelt name meant.
+func (x *expansion) unmentioned() {
+	for _, ax := range x.axes {
+		if ax.name == "concurrency" || ax.name == "consistency" || x.ev.mentioned(ax.name) {
+			continue
+		}
+		meant := slices.ContainsFunc(x.ev.problems.list, func(p *Problem) bool {
+			return strings.Contains(p.Hint, strconv.Quote(ax.name)) || strings.Contains(p.Hint, "."+ax.name+"?")
+		})
+		if !meant {
+			x.ev.reportUnread(ax)
+		}
+	}
+}
+
+func (ev *evaluator) reportUnread(ax *sweepAxis) {
+	ev.report(ax.at, argument{name: ax.name, word: true}, fmt.Sprintf("nothing reads the axis %s: its values would change nothing", ax.name),
+		fmt.Sprintf("use p.%s in a function of the cell", ax.name))
 }
 
 func (ev *evaluator) mentioned(name string) bool {

@@ -20,6 +20,8 @@ const confidence = 0.95
 type CellSummary struct {
 	Cell    ManifestCell
 	Metrics []result.SummaryRow
+	// Operations of the ok trials.
+	Attempts, Succeeded int64
 }
 
 // Metric is the row of a metric, or nil when no trial of the cell has a value for it.
@@ -45,10 +47,12 @@ func Summarize(dir string, m *Manifest) ([]CellSummary, error) {
 	}
 	names := metrics()
 	values := make([][][]float64, len(m.Cells)) // by cell and metric
+	cols := schema.Table("trials").Columns()
 	failed := make([]int32, len(m.Cells))
 	hists := make([]*merged, len(m.Cells))
+	counts := make([][2]int64, len(m.Cells)) // attempts, succeeded
+	attempts, succeeded := slices.Index(cols, "attempts"), slices.Index(cols, "succeeded")
 	cellOf := map[string]int{} // ok trials
-	cols := schema.Table("trials").Columns()
 	cell, status, trial := slices.Index(cols, "cell_id"), slices.Index(cols, "status"), slices.Index(cols, "trial_id")
 	low, high := slices.Index(cols, "min_ms"), slices.Index(cols, "max_ms")
 	at := make([]int, len(names))
@@ -69,6 +73,10 @@ func Summarize(dir string, m *Manifest) ([]CellSummary, error) {
 			return nil
 		}
 		cellOf[row[trial].(string)] = i
+		for k, c := range []int{attempts, succeeded} {
+			n, _ := row[c].(int64)
+			counts[i][k] += n
+		}
 		hists[i].bounds(row[low], row[high])
 		for k, c := range at {
 			if v, ok := row[c].(float64); ok {
@@ -88,7 +96,7 @@ func Summarize(dir string, m *Manifest) ([]CellSummary, error) {
 		if values[i] == nil {
 			continue
 		}
-		cs := CellSummary{Cell: c}
+		cs := CellSummary{Cell: c, Attempts: counts[i][0], Succeeded: counts[i][1]}
 		for k, n := range names {
 			if len(values[i][k]) == 0 && n != "throughput_ops_s" {
 				continue
