@@ -3,7 +3,7 @@ export CGO_ENABLED ?= 0
 PYTHON ?= python3
 VENV := .venv
 
-.PHONY: build demo test bench lint generate servers python readers notebook
+.PHONY: build demo test bench lint generate servers python readers notebook ci
 build:
 	go build -trimpath -o bin/sextant ./cmd/sextant
 
@@ -35,3 +35,12 @@ $(VENV)/installed: analysis/requirements.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r analysis/requirements.txt
 	touch $@
+
+# The tables of the last quickstart in every reader, and the notebook on them.
+readers: python
+	$(VENV)/bin/python .ci/readers.py results/quickstart/latest
+notebook: python
+	$(VENV)/bin/python .ci/notebook.py results/quickstart/latest
+
+ci:
+	.ci/run
