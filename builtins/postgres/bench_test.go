@@ -1,0 +1,192 @@
+package postgres
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sextant/builtins/workload"
+	"sextant/interp/driver"
+	"sextant/interp/load"
+	"sextant/interp/spec"
+)
+
+func ycsb(b *testing.B, records int64) load.Workload {
+	b.Helper()
+	for _, t := range workload.Types() {
+		if t.Name != "ycsb" {
+			continue
+		}
+		params := map[string]any{"workload": "a"}
+		for _, p := range t.Params {
+			if _, set := params[p.Name]; !set {
+				params[p.Name] = p.Default
+			}
+		}
+		params["records"] = records
+		w, err := t.Resolve(params)
+		if err != nil {
+			b.Fatal(err)
+		}
+		w.Type = "ycsb"
+		out, err := workload.New(w, 1)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return out
+	}
+	b.Fatal("no ycsb")
+	return nil
+}
+
+// psql runs statements with the client of the installed version.
+func psql(b *testing.B, s *system, statements ...string) {
+	b.Helper()
+	args := []string{"-qX", "-v", "ON_ERROR_STOP=1", fmt.Sprintf("host=127.0.0.1 port=%d user=sextant dbname=postgres sslmode=disable", s.cfg.Port)}
+	for _, st := range statements {
+		args = append(args, "-c", st)
+	}
+	cmd := exec.Command(filepath.Join(s.local.bin, "psql"), args...)
+	cmd.Env = append(os.Environ(), "PGPASSWORD="+s.cfg.Password)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("psql: %v: %s", err, out)
+	}
+}
+
+// BenchmarkLoad loads a million YCSB rows by the driver and, from a file made beforehand, by psql's \copy, with the same
+// key, VACUUM ANALYZE and CHECKPOINT, in turns. It prints seconds and the ratio.
+func BenchmarkLoad(b *testing.B) {
+	s := local(b, map[string]any{"settings": map[string]any{"max_wal_size": "4GB"}})
+	const rows = 1_000_000
+	w := ycsb(b, rows)
+	file := filepath.Join(b.TempDir(), "rows.txt")
+	if err := writeRows(file, w, rows); err != nil {
+		b.Fatal(err)
+	}
+	table := w.Shape().Tables[0]
+	var cols []string
+	for _, f := range table.Fields {
+		cols = append(cols, f.Name+" text")
+	}
+	var ours, theirs time.Duration
+	for b.Loop() {
+		begin := time.Now()
+		if err := s.Load(b.Context(), w.Shape(), "0123456789abcdef", w); err != nil {
+			b.Fatal(err)
+		}
+		ours += time.Since(begin)
+		if err := s.Drop(b.Context(), w.Shape()); err != nil {
+			b.Fatal(err)
+		}
+		psql(b, s, "CHECKPOINT")
+		begin = time.Now()
+		psql(b, s, "BEGIN", fmt.Sprintf("CREATE TABLE usertable (ycsb_key varchar(255), %s)", strings.Join(cols, ", ")), `\copy usertable from '`+file+`' with (freeze)`,
+			"ALTER TABLE usertable ADD PRIMARY KEY (ycsb_key)", "COMMIT", "VACUUM ANALYZE usertable", "CHECKPOINT")
+		theirs += time.Since(begin)
+		psql(b, s, "DROP TABLE usertable", "CHECKPOINT")
+	}
+	n := float64(b.N)
+	b.ReportMetric(ours.Seconds()/n, "s-sextant")
+	b.ReportMetric(theirs.Seconds()/n, "s-psql")
+	b.ReportMetric(ours.Seconds()/theirs.Seconds(), "ratio")
+}
+
+// writeRows writes a table in COPY's text format.
+func writeRows(path string, w load.Workload, rows int64) (err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	b := bufio.NewWriterSize(f, 1<<20)
+	var row driver.Row
+	for i := range rows {
+		w.Row(0, i, &row)
+		if bytes.ContainsAny(row.Key, "\\\t\n") {
+			return fmt.Errorf("key %q needs escaping", row.Key)
+		}
+		b.Write(row.Key)
+		for _, v := range row.Values {
+			b.WriteByte('\t')
+			b.Write(bytes.ReplaceAll(v, []byte(`\`), []byte(`\\`)))
+		}
+		b.WriteByte('\n')
+	}
+	return b.Flush()
+}
+
+// BenchmarkAgainstPgbench compares the driver's read of one row at 1, 4 and 16 clients with pgbench -S -M prepared on the
+// same table, in turns. It prints both rates and the ratio.
+func BenchmarkAgainstPgbench(b *testing.B) {
+	s := local(b, nil)
+	pgbench(b, s, "-i", "-s", "10", "-q")
+	for _, clients := range []int{1, 4, 16} {
+		b.Run(fmt.Sprint(clients), func(b *testing.B) {
+			var ours, theirs float64
+			for b.Loop() {
+				ours += selectOnly(b, s, clients, 4*time.Second)
+				theirs += tps(b, pgbench(b, s, "-S", "-M", "prepared", "-c", fmt.Sprint(clients), "-j", fmt.Sprint(min(clients, 2)), "-T", "4", "-n"))
+			}
+			b.ReportMetric(ours/float64(b.N), "ops/s-sextant")
+			b.ReportMetric(theirs/float64(b.N), "ops/s-pgbench")
+			b.ReportMetric(ours/theirs, "ratio")
+		})
+	}
+}
+
+func pgbench(b *testing.B, s *system, args ...string) string {
+	b.Helper()
+	cmd := exec.Command(filepath.Join(s.local.bin, "pgbench"), append(args, "-h", "127.0.0.1", "-p", fmt.Sprint(s.cfg.Port), "-U", "sextant", "postgres")...)
+	cmd.Env = append(os.Environ(), "PGPASSWORD="+s.cfg.Password, "PGSSLMODE=disable")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		b.Fatalf("pgbench: %v: %s", err, out)
+	}
+	return string(out)
+}
+
+func tps(b *testing.B, out string) float64 {
+	b.Helper()
+	_, rest, ok := strings.Cut(out, "tps = ")
+	var v float64
+	if _, err := fmt.Sscan(rest, &v); !ok || err != nil {
+		b.Fatalf("no tps in %s", out)
+	}
+	return v
+}
+
+// accounts is pgbench's select-only on its own table: one column of one row by a uniform key.
+type accounts struct{ shape driver.Workload }
+
+func (a *accounts) Shape() *driver.Workload     { return &a.shape }
+func (a *accounts) Rows(int) int64              { return 0 }
+func (a *accounts) Row(int, int64, *driver.Row) {}
+func (a *accounts) Start(uint64)                {}
+func (a *accounts) Client(int) load.Generator   { return &account{} }
+
+type account struct{ key []byte }
+
+func (g *account) Next(r *load.Rand, op *driver.Op) {
+	g.key = fmt.Append(g.key[:0], 1+r.Uint64N(1_000_000))
+	op.Key = g.key
+}
+
+func selectOnly(b *testing.B, s *system, clients int, window time.Duration) float64 {
+	b.Helper()
+	w := &accounts{driver.Workload{Tables: []driver.Table{{Name: "pgbench_accounts", Key: "aid", Fields: []driver.Column{{Name: "abalance", Bytes: 4}}}},
+		Ops: []driver.OpType{{Name: "read", Action: driver.Read}}}}
+	res, err := load.Run(b.Context(), load.Config{Clients: clients, Warmup: 200 * time.Millisecond, Window: window, Interval: time.Second, Drain: time.Second, Workload: w,
+		Open: func(ctx context.Context, _ int) (driver.Session, error) { return s.Session(ctx, spec.Level{}) }})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return float64(res.Total(load.OK)) / window.Seconds()
+}
