@@ -50,7 +50,7 @@ func (p *progress) Trial(_ int, s engine.Step, _ *spec.Measure) {
 	if !p.terminal {
 		return
 	}
-	p.status(fmt.Sprintf("[%d/%d] %s", p.done+1, p.total, p.cell(s)))
+	p.status(fmt.Sprintf("[%d/%d]", p.done+1, p.total), p.cell(s))
 }
 
 func (p *progress) Done(_ int, s engine.Step, row *result.TrialRow) {
@@ -67,7 +67,7 @@ func (p *progress) Done(_ int, s engine.Step, row *result.TrialRow) {
 		}
 		p.print("%s: %s: %s", text, row.Status, reason)
 	case p.terminal:
-		p.status(text + outcome(row))
+		p.status(fmt.Sprintf("[%d/%d]", p.done, p.total), p.cell(s)+outcome(row))
 	default:
 		p.print("%s%s%s", text, outcome(row), p.eta())
 	}
@@ -121,12 +121,12 @@ func (p *progress) cell(s engine.Step) string {
 	return strings.Join(parts, " ")
 }
 
-const barWidth = 20
+const barWidth = 12
 
 // status replaces the changing line.
-func (p *progress) status(text string) {
+func (p *progress) status(place, text string) {
 	full := barWidth * p.done / max(p.total, 1)
-	line := strings.Repeat("█", full) + strings.Repeat("░", barWidth-full) + " " + text + p.eta()
+	line := strings.Repeat("█", full) + strings.Repeat("░", barWidth-full) + " " + place + p.eta() + " " + text
 	if r := []rune(line); len(r) > p.width-1 {
 		line = string(r[:p.width-1])
 	}

@@ -69,7 +69,7 @@ func (e *env) showRun(dir string) error {
 	if len(dropped) > 0 {
 		fmt.Fprintf(e.stdout, "(no room for %s: sextant show %s summary)\n", strings.Join(dropped, ", "), shorter(dir))
 	}
-	fmt.Fprintln(e.stdout, "ops/s: mean over n trials with its 95 % t interval; percentiles: all trials' histograms merged")
+	fmt.Fprintln(e.stdout, "ops/s: mean of n trials ± 95 % t interval; percentiles: histograms merged")
 	e.whereItIs(dir)
 	return nil
 }

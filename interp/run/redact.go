@@ -73,10 +73,12 @@ func sensitive(v string) []string {
 	if u, err := url.Parse(v); err == nil && u.User != nil {
 		if pw, ok := u.User.Password(); ok && pw != "" {
 			out = append(out, pw, url.QueryEscape(pw), url.PathEscape(pw))
-			if raw, _, ok := strings.Cut(strings.TrimPrefix(v, u.Scheme+"://"), "@"); ok {
-				_, rawPW, _ := strings.Cut(raw, ":")
-				out = append(out, rawPW)
-			}
+		}
+	}
+	if _, rest, ok := strings.Cut(v, "://"); ok { // also of a URL that can't be parsed, as it stands
+		if i := strings.LastIndexByte(rest, '@'); i >= 0 {
+			_, pw, _ := strings.Cut(rest[:i], ":")
+			out = append(out, pw)
 		}
 	}
 	for _, f := range strings.Fields(v) {
