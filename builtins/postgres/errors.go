@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -86,6 +87,10 @@ func connectError(c *pgconn.Config, err error) error {
 		e.Hint = fmt.Sprintf("check user %q, its password and pg_hba.conf", c.User)
 	case e.Class == driver.Connection:
 		e.Hint = "is the server running, and does it listen there?"
+		var oe *net.OpError // pgx lists every attempt; one cause is enough
+		if errors.As(e.Err, &oe) {
+			e.Err = oe
+		}
 		e.Err = fmt.Errorf("no connection to %s: %w", where, e.Err)
 		return e
 	case e.Class == driver.Timeout:

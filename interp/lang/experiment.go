@@ -205,8 +205,9 @@ func (d *declaration) setDeadline(name string, v any) (msg, hint string) {
 func (ev *evaluator) checkForm(d *declaration) {
 	if d.trial.v != nil && d.trial.v != starlark.None {
 		fn, ok := d.trial.v.(starlark.Callable)
-		if !ok {
+		if _, builtin := d.trial.v.(*starlark.Builtin); !ok || builtin {
 			ev.complain(d, d.trial.at, "trial must be a function that returns measure(...), not "+describe(d.trial.v), "")
+			d.trial.v = nil
 			return
 		}
 		if err := takesOne(fn); err != nil {
@@ -222,6 +223,11 @@ func (ev *evaluator) checkForm(d *declaration) {
 	for f, a := range d.fields {
 		if a.v == nil && (f == fSystem || f == fWorkload || f == fWindow) && !d.bad {
 			ev.complain(d, argument{index: -1}, "experiment needs "+fieldNames[f], "or trial, a function that returns measure(...)")
+		}
+		if b, ok := a.v.(*starlark.Builtin); ok {
+			ev.complain(d, a.at, fmt.Sprintf("%s is the constructor %s itself", fieldNames[f], b.Name()), fmt.Sprintf("call it: %s(...)", b.Name()))
+			d.fields[f].v = invalid{}
+			continue
 		}
 		if fn, ok := a.v.(starlark.Callable); ok {
 			if _, bad := a.v.(invalid); bad {

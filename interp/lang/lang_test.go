@@ -474,3 +474,13 @@ experiment("e", system = fake.local(), workload = workload.mixed("reads"), measu
 		t.Errorf("an endless hook: %v", err)
 	}
 }
+
+func TestPasswordsInTheSourceAreMasked(t *testing.T) {
+	_, err := eval(t, `experiment("e", system = fake.server("fake://me:s3cr3t@host"), measure = "1s", workload = workload.mixed("reads"))`, Options{})
+	if err == nil || strings.Contains(err.Error(), "s3cr3t") || !strings.Contains(err.Error(), `fake.server("fake://me:******@host")`) {
+		t.Errorf("got %v", err)
+	}
+	if got := maskPasswords(`x = "host=h password=geheim user=me"`); got != `x = "host=h password=****** user=me"` {
+		t.Errorf("got %s", got)
+	}
+}

@@ -2,8 +2,10 @@ package lang
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"go.starlark.net/starlark"
 
@@ -183,9 +185,19 @@ func (ev *evaluator) reportElement(s site, a argument, i int, msg, hint string) 
 func (ev *evaluator) reportSpan(s site, sp span, msg, hint string) {
 	p := &Problem{Pos: sp.pos, Width: sp.width, Msg: msg, Hint: hint, Stack: s.stack}
 	if t := ev.trees[sp.pos.File]; t != nil {
-		p.Line = t.line(sp.pos.Line)
+		p.Line = maskPasswords(t.line(sp.pos.Line))
 	}
 	ev.problems.add(p)
+}
+
+var passwords = regexp.MustCompile(`(?i)(://[^:/@\s"']*:|password=)([^@\s"'&]+)`)
+
+// maskPasswords covers the passwords of connection strings in a source line, column for column.
+func maskPasswords(line string) string {
+	return passwords.ReplaceAllStringFunc(line, func(m string) string {
+		g := passwords.FindStringSubmatch(m)
+		return g[1] + strings.Repeat("*", utf8.RuneCountInString(g[2]))
+	})
 }
 
 // didYouMean is the hint for a misspelt name, or "".
