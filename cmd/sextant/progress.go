@@ -25,6 +25,7 @@ type progress struct {
 	spent    time.Duration // the same of those done in this start
 	open     bool          // a changing line stands on the terminal
 	now      func() time.Time
+	loaded   map[string]bool // datasets whose first loading was told
 }
 
 func (e *env) progress() *progress {
@@ -101,6 +102,15 @@ func (p *progress) Note(kind, text string) {
 	switch kind {
 	case "start", "resume", "interrupted":
 		return // the command says it
+	case "dataset": // a workload that inserts gets its rows anew before each trial: once is enough
+		what, _, _ := strings.Cut(text, " in ")
+		if p.loaded[what] {
+			return
+		}
+		if p.loaded == nil {
+			p.loaded = map[string]bool{}
+		}
+		p.loaded[what] = true
 	}
 	p.print("%s: %s", kind, text)
 }
