@@ -128,7 +128,7 @@ func writeRows(path string, w load.Workload, rows int64) (err error) {
 func BenchmarkAgainstPgbench(b *testing.B) {
 	s := local(b, nil)
 	pgbench(b, s, "-i", "-s", "10", "-q")
-	for _, clients := range []int{1, 4, 16} {
+	for _, clients := range []int{1, 4, 16, 64} {
 		b.Run(fmt.Sprint(clients), func(b *testing.B) {
 			var ours, theirs float64
 			for b.Loop() {

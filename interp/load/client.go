@@ -18,6 +18,7 @@ type client struct {
 	gen Generator
 	ack Acker // gen, when it wants to know
 	rec *recorder
+	rng Rand // here, because a generator may keep what it is given
 
 	session driver.Session // nil while it has none; written by the client, under mu
 	lost    error          // why it has none
@@ -26,6 +27,7 @@ type client struct {
 	// reads it; cut tells the client that the supervisor has ended the operation with that mark.
 	busy atomic.Int64
 	cut  atomic.Int64
+	last int64 // instant at which the last failed attempt was sent
 
 	mu     sync.Mutex
 	cancel context.CancelFunc // of the context that Do gets, where the session is no Interrupter
@@ -71,56 +73,124 @@ func (c *client) closeSession() {
 	}
 }
 
-// run offers operations one after the other until the window ends: closed loop, so no schedule exists and an
-// operation is due when it is sent.
+// run offers operations until there are no more: in a closed loop one after the other until the window ends, so that no
+// schedule exists and an operation is due when it is sent; in an open loop those that the queue hands out.
 func (c *client) run(ctx context.Context) {
 	defer c.rec.close()
-	var (
-		r     Rand
-		op    driver.Op
-		reply driver.Reply
-		clk   = c.t.clock
-		end   = c.t.end
-		think = int64(c.t.cfg.Think)
-		seed  = c.t.cfg.Seed
-		id    = uint64(c.id)
-	)
 	dctx, stop := c.opContext(ctx)
 	defer func() { stop() }()
+	var (
+		op    driver.Op
+		reply driver.Reply
+		open  = c.t.queue != nil
+		think = int64(c.t.cfg.Think)
+	)
+	c.rec.split = open
 	for i := uint64(0); ctx.Err() == nil; i++ {
-		r.Seek(seed, id, i)
-		c.gen.Next(&r, &op)
-		sent := clk.now()
-		if sent >= end {
+		due, ok := c.next(ctx, i, &op)
+		if !ok {
 			return
 		}
-		reply = driver.Reply{}
-		c.busy.Store(sent + 1)
-		err := c.session.Do(dctx, &op, &reply)
-		done := clk.now()
-		c.busy.Store(0)
-		if err == nil && c.cut.Load() == sent+1 {
-			err = errLate
+		sent, done, err := c.attempt(dctx, &op, &reply, open)
+		if !open {
+			if due = sent; sent >= c.t.end {
+				return
+			}
+		}
+		for tries := 0; err != nil && tries < c.t.cfg.Retry.Max && driver.IsConflict(err); tries++ {
+			c.rec.again(err, due)
+			if c.pause(ctx, tries) != nil {
+				break
+			}
+			_, done, err = c.attempt(dctx, &op, &reply, open)
 		}
 		switch {
 		case err != nil:
 			stop()
-			if dctx, stop = c.failed(ctx, err, &op, sent, done); dctx == nil {
+			if dctx, stop = c.failed(ctx, err, &op, due, sent, done); dctx == nil {
 				stop = func() {}
 				return
 			}
 		case reply.Rows == 0 && c.t.shape.Ops[op.Type].Action != driver.Scan:
-			c.rec.add(op.Type, sent, done-sent, NotFound)
+			c.rec.add(op.Type, due, sent, done, NotFound)
 		default:
-			c.rec.add(op.Type, sent, done-sent, OK)
+			c.rec.add(op.Type, due, sent, done, OK)
 		}
 		if c.ack != nil {
 			c.ack.Ack(&op, err == nil)
 		}
-		if think > 0 && clk.wait(ctx, done+think) != nil {
+		if think > 0 && c.t.clock.wait(ctx, done+think) != nil {
 			return
 		}
 	}
+}
+
+// next makes the client's next operation, and in an open loop waits for its due instant. What operation n does is a
+// function of (seed, client, n) in a closed loop, of (seed, n) in an open one, whoever sends it.
+func (c *client) next(ctx context.Context, i uint64, op *driver.Op) (due int64, ok bool) {
+	r := &c.rng
+	if c.t.queue == nil {
+		r.Seek(c.t.cfg.Seed, uint64(c.id), i)
+		c.gen.Next(r, op)
+		return 0, true
+	}
+	now := c.t.clock.now()
+	t, ok := c.t.queue.take(now)
+	if !ok {
+		return 0, false
+	}
+	r.Seek(c.t.cfg.Seed, openStream, t.number)
+	c.gen.Next(r, op)
+	if t.due <= now {
+		return t.due, true // it has waited for a client
+	}
+	wait := c.t.clock.waitPrecisely
+	if c.t.cfg.timers {
+		wait = c.t.clock.wait
+	}
+	if wait(ctx, t.due) != nil {
+		return 0, false
+	}
+	if t.due >= c.t.slots.warmup {
+		c.rec.late.Record(c.t.clock.now() - t.due)
+	}
+	return t.due, true
+}
+
+// openStream is the stream of all operations of an open loop; no client has this number.
+const openStream = 1 << 63
+
+// attempt does the operation once. In a closed loop nothing is sent once the window has ended: the caller looks at sent.
+func (c *client) attempt(ctx context.Context, op *driver.Op, reply *driver.Reply, open bool) (sent, done int64, err error) {
+	sent = c.t.clock.now()
+	if !open && sent >= c.t.end {
+		return sent, sent, nil
+	}
+	*reply = driver.Reply{}
+	c.busy.Store(sent + 1)
+	err = c.session.Do(ctx, op, reply)
+	done = c.t.clock.now()
+	c.busy.Store(0)
+	if err == nil && c.cut.Load() == sent+1 {
+		err = errLate
+	}
+	if err != nil {
+		c.last = sent
+	}
+	return sent, done, err
+}
+
+// pause waits before the next attempt of an operation.
+func (c *client) pause(ctx context.Context, tries int) error {
+	r := c.t.cfg.Retry
+	if r.First <= 0 {
+		return ctx.Err()
+	}
+	d := r.First << min(tries, 30)
+	if d > r.Limit || d <= 0 {
+		d = r.Limit
+	}
+	return c.t.clock.wait(ctx, c.t.clock.now()+int64(d))
 }
 
 // opContext is the context for Do. An Interrupter is ended by Interrupt, so it shares the trial's context; any other
@@ -138,13 +208,13 @@ func (c *client) opContext(ctx context.Context) (context.Context, context.Cancel
 
 // failed records an operation that had an error and, where the session is gone, gets a new one. It returns the context
 // for the next operation, or nil when there will be none.
-func (c *client) failed(ctx context.Context, err error, op *driver.Op, sent, done int64) (context.Context, context.CancelFunc) {
-	cut := c.cut.Swap(0) == sent+1
+func (c *client) failed(ctx context.Context, err error, op *driver.Op, due, sent, done int64) (context.Context, context.CancelFunc) {
+	cut := c.cut.Swap(0) == c.last+1
 	class, _ := driver.Classify(err)
 	if cut && class != driver.Timeout {
-		err = &driver.Error{Class: driver.Timeout, Code: "client", Err: fmt.Errorf("ended after %v by the client: %w", time.Duration(done-sent), err)}
+		err = &driver.Error{Class: driver.Timeout, Code: "client", Err: fmt.Errorf("ended after %v by the client: %w", time.Duration(done-c.last), err)}
 	}
-	c.rec.add(op.Type, sent, done-sent, c.rec.fail(err, sent))
+	c.rec.add(op.Type, due, sent, done, c.rec.fail(err, due))
 	if !cut && class != driver.Connection {
 		return c.opContext(ctx)
 	}

@@ -75,6 +75,9 @@ type Slot struct {
 	Missing int64 // NotFound
 	// Quantiles in ns of the response time of the OK ones: min, mean, p50, p95, p99, max. Nil when there are none.
 	Latency *Latency
+	// Open loop: of the whole trial, the same for every operation type.
+	Dropped int64 // operations due in the slot that were never sent
+	Backlog int64 // operations due and not sent at the slot's end
 }
 
 // Latency is a summary of a histogram in nanoseconds.
@@ -100,6 +103,7 @@ type slotAcc struct {
 
 type slotOp struct {
 	ok      Hist[uint32]
+	service Hist[uint32]
 	counts  [outcomes]int64
 	touched bool
 }
@@ -121,6 +125,8 @@ type collector struct {
 type opTotal struct {
 	counts [outcomes]int64
 	hists  [outcomes]*Hist[uint64]
+	// service times of successes, where they differ from the response times; else nil
+	service *Hist[uint64]
 }
 
 func (t *opTotal) hist(o Outcome) *Hist[uint64] {
@@ -149,6 +155,8 @@ func (c *collector) pass(rec []opRec, from, to int) {
 		so.touched = true
 		Merge(&so.ok, &r.ok)
 		r.ok.Reset()
+		Merge(&so.service, &r.service)
+		r.service.Reset()
 		for o, n := range r.counts {
 			so.counts[o] += n
 		}
@@ -206,9 +214,16 @@ func (c *collector) finish(s int, a *slotAcc) {
 			if so.ok.Count() > 0 {
 				Merge(t.hist(OK), &so.ok)
 			}
+			if so.service.Count() > 0 {
+				if t.service == nil {
+					t.service = new(Hist[uint64])
+				}
+				Merge(t.service, &so.service)
+			}
 		}
 		if so.touched {
 			so.ok.Reset()
+			so.service.Reset()
 			so.counts = [outcomes]int64{}
 			so.touched = false
 		}

@@ -102,5 +102,5 @@ func (fakeGenerator) Next(r *Rand, op *driver.Op) { op.Type = int(r.Uint64() & 1
 
 func config(f *fakeServer) Config {
 	return Config{Clients: 3, Warmup: 60 * time.Millisecond, Window: 200 * time.Millisecond, Interval: 50 * time.Millisecond,
-		Drain: 100 * time.Millisecond, Seed: 1, Workload: &fakeWorkload{}, Open: f.open}
+		Drain: 100 * time.Millisecond, Seed: 1, timers: true, Workload: &fakeWorkload{}, Open: f.open}
 }

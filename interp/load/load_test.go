@@ -50,6 +50,9 @@ func invariants(t *testing.T, r *Result) {
 	for _, e := range r.Errors {
 		errs += e.Count
 	}
+	if r.Due != 0 && r.Due != r.Attempts()+r.Dropped {
+		t.Errorf("%d operations were due, %d sent, %d dropped", r.Due, r.Attempts(), r.Dropped)
+	}
 	if failed := r.Attempts() - r.Total(OK) - r.Total(NotFound); errs != failed {
 		t.Errorf("errors add up to %d, failed operations to %d", errs, failed)
 	}
@@ -488,7 +491,7 @@ func BenchmarkRecorder(b *testing.B) {
 	rec := newRecorder(newCollector(s, 1, 2), 2)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		rec.add(i&1, int64(i), int64(100_000+i&0xffff), OK)
+		rec.add(i&1, int64(i), int64(i), int64(i)+int64(100_000+i&0xffff), OK)
 	}
 }
 

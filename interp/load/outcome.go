@@ -3,13 +3,14 @@ package load
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // result puts together what the clients recorded. All clients have ended.
 func (t *trial) result(clients []*client) *Result {
 	res := &Result{Started: t.clock.base.Add(t.cfg.Warmup), Window: t.cfg.Window, ClockJump: t.clock.drift()}
 	for i, o := range t.shape.Ops {
-		res.Ops = append(res.Ops, OpResult{Name: o.Name, Count: t.col.total[i].counts, Hist: t.col.total[i].hists})
+		res.Ops = append(res.Ops, OpResult{Name: o.Name, Count: t.col.total[i].counts, Hist: t.col.total[i].hists, Service: t.col.total[i].service})
 	}
 	res.Slots = t.col.done
 	slices.SortFunc(res.Slots, func(a, b Slot) int {
@@ -19,6 +20,12 @@ func (t *trial) result(clients []*client) *Result {
 		if s.Index < 0 {
 			res.WarmupErrors += s.Errors
 		}
+	}
+	t.arrivals(res)
+	res.Late = new(Hist[uint64])
+	for _, c := range clients {
+		Merge(res.Late, &c.rec.late)
+		res.Busy += time.Duration(c.rec.busy)
 	}
 	res.Errors = mergeErrors(clients)
 	for k, h := range t.session {
@@ -36,6 +43,25 @@ func (t *trial) result(clients []*client) *Result {
 	return res
 }
 
+// arrivals adds what the queue of an open loop has seen.
+func (t *trial) arrivals(res *Result) {
+	if t.queue == nil {
+		return
+	}
+	res.Open = true
+	for i := range res.Slots {
+		s := &res.Slots[i]
+		a := t.queue.series[s.Index-t.queue.first]
+		s.Dropped, s.Backlog = a.dropped, a.backlog
+	}
+	for i, a := range t.queue.series {
+		if t.queue.first+i >= 0 {
+			res.Due += a.due
+			res.Dropped += a.dropped
+		}
+	}
+}
+
 func mergeErrors(clients []*client) []ErrorStat {
 	sum := map[errKey]*ErrorStat{}
 	for _, c := range clients {
@@ -47,6 +73,7 @@ func mergeErrors(clients []*client) []ErrorStat {
 				continue
 			}
 			s.Count += e.Count
+			s.Retried += e.Retried
 			if e.First < s.First {
 				s.First, s.Sample = e.First, e.Sample
 			}
@@ -94,6 +121,29 @@ func (r *Result) All() *Hist[uint64] {
 		}
 	}
 	return &h
+}
+
+// AllService merges the service times of the successes; those of a closed loop are its response times.
+func (r *Result) AllService() *Hist[uint64] {
+	if !r.Open {
+		return r.All()
+	}
+	var h Hist[uint64]
+	for i := range r.Ops {
+		if o := r.Ops[i].Service; o != nil {
+			Merge(&h, o)
+		}
+	}
+	return &h
+}
+
+// Retried is the number of attempts that were followed by another one.
+func (r *Result) Retried() int64 {
+	var n int64
+	for _, e := range r.Errors {
+		n += e.Retried
+	}
+	return n
 }
 
 // Summary is a histogram's summary, nil when it is empty or nil.

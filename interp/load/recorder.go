@@ -6,7 +6,8 @@ import (
 
 // opRec is what one client has recorded of one operation type in its current slot.
 type opRec struct {
-	ok      Hist[uint32]
+	ok      Hist[uint32] // response times of successes
+	service Hist[uint32] // their service times; stays empty in a closed loop, where the two are equal
 	counts  [outcomes]int64
 	failed  [outcomes]*Hist[uint32] // made when first needed: failures are not the fast path
 	touched bool
@@ -18,7 +19,10 @@ type recorder struct {
 	col   *collector
 	ops   []opRec
 	slot  int
-	until int64 // end of the current slot on the trial's clock
+	until int64        // end of the current slot on the trial's clock
+	split bool         // service times are recorded apart
+	busy  int64        // ns spent in operations due in the window
+	late  Hist[uint32] // ns between due and sent of operations whose client was waiting for them
 	errs  map[errKey]*ErrorStat
 }
 
@@ -31,7 +35,8 @@ type errKey struct {
 type ErrorStat struct {
 	Class       driver.Class
 	Code        string
-	Count       int64
+	Count       int64  // operations that ended in it
+	Retried     int64  // attempts that ended in it and were followed by another one
 	First, Last int64  // ns since the start of the window: due instants
 	Sample      string // the first one's message
 }
@@ -43,16 +48,23 @@ func newRecorder(c *collector, ops int) *recorder {
 	return r
 }
 
-// add counts one operation that was due at due and took d nanoseconds.
-func (r *recorder) add(op int, due, d int64, o Outcome) {
+// add counts one operation that was due at due, sent at sent and done at done.
+func (r *recorder) add(op int, due, sent, done int64, o Outcome) {
 	if due >= r.until {
 		r.roll(due)
+	}
+	if r.slot >= 0 {
+		r.busy += done - sent
 	}
 	rec := &r.ops[op]
 	rec.touched = true
 	rec.counts[o]++
+	d := done - due
 	if o == OK {
 		rec.ok.Record(d)
+		if r.split {
+			rec.service.Record(done - sent)
+		}
 		return
 	}
 	if rec.failed[o] == nil {
@@ -72,22 +84,30 @@ func (r *recorder) roll(t int64) {
 // close hands over what is left: the client will record no more.
 func (r *recorder) close() { r.col.pass(r.ops, r.slot, r.col.slots.last()+1) }
 
-// fail keeps account of an error that was due at t.
+// fail keeps account of an error that ended an operation due at t.
 func (r *recorder) fail(err error, t int64) Outcome {
 	class, code := driver.Classify(err)
 	if t >= r.col.slots.warmup {
-		r.note(class, code, err, t-r.col.slots.warmup)
+		r.note(class, code, err, t-r.col.slots.warmup).Count++
 	}
 	return outcomeOf(class)
 }
 
-func (r *recorder) note(class driver.Class, code string, err error, at int64) {
+// again keeps account of an error after which the operation due at t is tried again.
+func (r *recorder) again(err error, t int64) {
+	if t >= r.col.slots.warmup {
+		class, code := driver.Classify(err)
+		r.note(class, code, err, t-r.col.slots.warmup).Retried++
+	}
+}
+
+func (r *recorder) note(class driver.Class, code string, err error, at int64) *ErrorStat {
 	k := errKey{class, code}
 	s := r.errs[k]
 	if s == nil {
 		s = &ErrorStat{Class: class, Code: code, First: at, Sample: err.Error()}
 		r.errs[k] = s
 	}
-	s.Count++
 	s.Last = at
+	return s
 }

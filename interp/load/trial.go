@@ -13,7 +13,10 @@ import (
 // A Config says how one trial's load is offered.
 type Config struct {
 	Clients  int
-	Think    time.Duration // pause of a client between done and its next operation
+	Think    time.Duration // closed loop: pause of a client between done and its next operation
+	Rate     *Rate         // open loop: when operations are due; nil: closed loop
+	Backlog  int           // open loop: how many operations may wait for a client
+	Retry    Retry         // of operations that ended in a conflict
 	Warmup   time.Duration
 	Window   time.Duration
 	Interval time.Duration // of the time series
@@ -27,6 +30,14 @@ type Config struct {
 	Open func(ctx context.Context, client int) (driver.Session, error)
 	// OnWindow is called by the supervisor at the start (begin true) and the end of the window. May be nil.
 	OnWindow func(begin bool)
+	timers   bool // wait by timers only: under a test's fake time
+}
+
+// A Retry says how an operation that ended in a conflict is tried again. The latency of the operation covers all attempts.
+type Retry struct {
+	Max   int           // further attempts; 0: none
+	First time.Duration // pause before the first of them; it doubles
+	Limit time.Duration // longest pause
 }
 
 // A Result is everything that one trial's load has shown.
@@ -44,6 +55,14 @@ type Result struct {
 	LostReason error
 	// ClockJump is how far the wall clock moved against the monotonic one during the trial.
 	ClockJump time.Duration
+	// Busy is the time that the clients spent in operations due in the window. By Little's law it is the window times the
+	// mean number of operations in flight.
+	Busy time.Duration
+	// Open loop: operations due in the window, how many of them were never sent, and how late those were sent whose client
+	// was waiting for their instant.
+	Open         bool
+	Due, Dropped int64
+	Late         *Hist[uint64]
 }
 
 // An OpResult is one operation type's window.
@@ -51,6 +70,8 @@ type OpResult struct {
 	Name  string
 	Count [outcomes]int64         // by Outcome
 	Hist  [outcomes]*Hist[uint64] // response times in ns; nil where nothing was seen
+	// Service times of the successes in an open loop; nil in a closed one, where they are the response times.
+	Service *Hist[uint64]
 }
 
 // A SessionOp is one step of getting a session: "connect" (TLS, login, level set and read back) or "prepare".
@@ -68,6 +89,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	t.slots = slots{warmup: int64(cfg.Warmup), window: int64(cfg.Window), interval: int64(cfg.Interval)}
 	t.end = t.slots.warmup + t.slots.window
 	t.col = newCollector(t.slots, cfg.Clients, len(shape.Ops))
+	if cfg.Rate != nil {
+		t.queue = newQueue(newSchedule(*cfg.Rate, cfg.Seed, cfg.Warmup), t.slots, cfg.Backlog)
+	}
 	cfg.Workload.Start(cfg.Seed)
 	clients, err := t.connectAll(ctx)
 	if err != nil {
@@ -82,6 +106,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	if t.queue != nil {
+		t.queue.finish()
+	}
 	return t.result(clients), nil
 }
 
@@ -92,6 +119,7 @@ type trial struct {
 	end   int64 // of the window, on the clock
 	clock clock
 	col   *collector
+	queue *queue // of an open loop; nil in a closed one
 
 	mu      sync.Mutex
 	session map[sessionKey]*Hist[uint64]
