@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // A Metric is one metric over a cell's trials. Nil: undefined.
@@ -18,6 +19,7 @@ type Cell struct {
 	N, Failed int               // ok trials, failed and skipped ones
 	ErrorPct  float64           // operations that did not succeed, in per cent of those sent
 	Metrics   map[string]Metric // by column of trials
+	Flags     []string          // that some of its trials have
 }
 
 // Cells is the table of an experiment: throughput with the 95 % t interval of its mean over n trials, percentiles from
@@ -40,6 +42,13 @@ func Cells(axes []string, cells []Cell) *Table {
 	if failed {
 		t.Columns = append(t.Columns, Column{Name: "failed n"})
 	}
+	flags := false
+	for _, c := range cells {
+		flags = flags || len(c.Flags) > 0
+	}
+	if flags {
+		t.Columns = append(t.Columns, Column{Name: "flags", Left: true, Drop: 3})
+	}
 	for _, c := range cells {
 		x := c.Metrics["throughput_ops_s"]
 		row := append(append([]string(nil), c.Values...), number(x.Mean), half(x), cv(x.CVPct), strconv.Itoa(c.N),
@@ -49,6 +58,9 @@ func Cells(axes []string, cells []Cell) *Table {
 		}
 		if failed {
 			row = append(row, strconv.Itoa(c.Failed))
+		}
+		if flags {
+			row = append(row, strings.Join(c.Flags, ","))
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -4,6 +4,7 @@
 // Map of the package:
 //
 //	estimate.go  Mean (t interval), SD, CV, Quantile (Hyndman-Fan types 1, 6, 7, 8), Median
+//	trend.go     MannKendall, MSER5: is a series steady, and where does its warm-up end
 //	summary.go   Summarize: one sample's description; Stability: its class by CV
 //
 // Definitions and test vectors (testdata/vectors.json) were computed in R 4.2 and cross-checked with scipy.

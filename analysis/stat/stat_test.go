@@ -14,6 +14,7 @@ type vector struct {
 	Inputs struct {
 		X          []float64
 		P          []float64
+		T          []float64
 		Confidence float64
 		CVPercent  any `json:"cv_percent"` // a number, or "NaN"
 	}
@@ -152,6 +153,41 @@ func TestUndefinedIsNil(t *testing.T) {
 	for _, bad := range []float64{-0.1, 1.1, math.NaN()} {
 		if _, err := Quantile([]float64{1}, bad, LinearType); err == nil {
 			t.Errorf("a quantile at %v", bad)
+		}
+	}
+}
+
+func TestMannKendall(t *testing.T) {
+	for _, v := range vectors(t, "mann_kendall") {
+		at := v.Inputs.T
+		if at == nil {
+			for i := range v.Inputs.X {
+				at = append(at, float64(i))
+			}
+		}
+		got, err := MannKendall(at, v.Inputs.X)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.near(t, "S", float64(got.S), *v.number(t, "S"))
+		v.near(t, "var_S", got.VarS, *v.number(t, "var_S"))
+		v.near(t, "z", got.Z, *v.number(t, "z"))
+		v.near(t, "p", got.P, *v.number(t, "p"))
+		v.near(t, "sen_slope", got.SenSlope, *v.number(t, "sen_slope"))
+	}
+}
+
+func TestMSER5(t *testing.T) {
+	for _, v := range vectors(t, "mser5") {
+		got, err := MSER5(v.Inputs.X)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.near(t, "d_batches", float64(got.Cut), *v.number(t, "d_batches"))
+		v.near(t, "truncation_index", float64(got.Index), *v.number(t, "truncation_index"))
+		v.near(t, "stat_at_d", got.Stat, *v.number(t, "stat_at_d"))
+		if want := string(v.Expected["at_limit"]) == "true"; got.AtLimit != want {
+			t.Errorf("%s: at the limit: %v", v.Name, got.AtLimit)
 		}
 	}
 }

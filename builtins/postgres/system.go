@@ -43,7 +43,7 @@ func (s *system) connect(ctx context.Context) (*pgconn.PgConn, error) {
 func (s *system) with(ctx context.Context, fn func(*pgconn.PgConn) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.admin == nil || s.admin.IsClosed() {
+	if s.admin == nil || s.admin.IsClosed() || s.admin.CheckConn() != nil { // the server may have ended it meanwhile
 		c, err := s.connect(ctx)
 		if err != nil {
 			return err
@@ -251,6 +251,63 @@ func decode(oid uint32, text string) any {
 		}
 	}
 	return text
+}
+
+// SessionLimit is what the server leaves to ordinary sessions, without sextant's own administrative one.
+func (s *system) SessionLimit(ctx context.Context) (limit int, source string, err error) {
+	err = s.with(ctx, func(c *pgconn.PgConn) error {
+		rows, err := texts(ctx, c, "SELECT current_setting('max_connections'), current_setting('superuser_reserved_connections'), (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::text")
+		if err != nil {
+			return err
+		}
+		var n [3]int
+		for i := range n {
+			if n[i], err = strconv.Atoi(rows[0][i]); err != nil {
+				return err
+			}
+		}
+		limit = n[0] - n[1] - n[2]
+		source = fmt.Sprintf("max_connections = %d, of which %d are reserved and %d in use", n[0], n[1], n[2])
+		return nil
+	})
+	return limit, source, err
+}
+
+// counterViews are the views of cumulative statistics; those that a version doesn't have are left out.
+func counterViews() []struct{ name, query string } {
+	return []struct{ name, query string }{
+		{"pg_stat_database", "SELECT * FROM pg_stat_database WHERE datname = current_database()"},
+		{"pg_stat_wal", "SELECT * FROM pg_stat_wal"},
+		{"pg_stat_bgwriter", "SELECT * FROM pg_stat_bgwriter"},
+		{"pg_stat_checkpointer", "SELECT * FROM pg_stat_checkpointer"},
+		{"pg_stat_io", "SELECT sum(reads) AS reads, sum(writes) AS writes, sum(extends) AS extends, sum(hits) AS hits, sum(evictions) AS evictions, sum(fsyncs) AS fsyncs FROM pg_stat_io"},
+	}
+}
+
+// Counters are the numeric columns of the views.
+func (s *system) Counters(ctx context.Context) ([]driver.Counter, error) {
+	var out []driver.Counter
+	for _, v := range counterViews() {
+		columns, rows, err := s.Query(ctx, v.query, nil)
+		if class, _ := driver.Classify(err); class == driver.NotFound {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", v.name, err)
+		}
+		for i, c := range columns {
+			if len(rows) != 1 || c == "datid" || c == "numbackends" {
+				continue
+			}
+			switch n := rows[0][i].(type) {
+			case int64:
+				out = append(out, driver.Counter{Name: v.name + "." + c, Value: float64(n)})
+			case float64:
+				out = append(out, driver.Counter{Name: v.name + "." + c, Value: n})
+			}
+		}
+	}
+	return out, nil
 }
 
 func (s *system) Processes(context.Context) ([]int, string) {

@@ -223,6 +223,9 @@ func (s *system) Query(ctx context.Context, text string, args []any) (columns []
 // maxRows bounds the result of a hook's statement.
 const maxRows = 100_000
 
+// Embedded: SQLite runs in this process.
+func (s *system) Embedded() {}
+
 func (s *system) Close(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

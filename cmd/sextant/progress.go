@@ -83,8 +83,14 @@ func outcome(row *result.TrialRow) string {
 	if row.P99Ms != nil {
 		text += fmt.Sprintf(", p99 %.3g ms", *row.P99Ms)
 	}
-	if row.ErrorsHigh != nil && *row.ErrorsHigh {
-		text += ", many errors"
+	for _, f := range []struct {
+		set  *bool
+		name string
+	}{{row.ErrorsHigh, "errors_high"}, {row.ClientBound, "client_bound"}, {row.Overloaded, "overloaded"}, {row.Throttled, "throttled"},
+		{row.Unsteady, "unsteady"}, {row.ClockJump, "clock_jump"}} {
+		if f.set != nil && *f.set {
+			text += ", " + f.name
+		}
 	}
 	return text
 }

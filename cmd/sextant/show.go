@@ -77,7 +77,7 @@ func (e *env) showRun(dir string) error {
 func reportCells(cells []engine.CellSummary) []report.Cell {
 	var out []report.Cell
 	for _, c := range cells {
-		rc := report.Cell{Metrics: map[string]report.Metric{}}
+		rc := report.Cell{Metrics: map[string]report.Metric{}, Flags: c.Flags}
 		if c.Attempts > 0 {
 			rc.ErrorPct = 100 * float64(c.Attempts-c.Succeeded) / float64(c.Attempts)
 		}

@@ -5,7 +5,7 @@
 //
 //	Driver    a descriptor: spec.SystemType (what scripts may write) + Open
 //	System    an opened database: Facts, Session, Close; everything more is a capability found by assertion:
-//	          Loader (datasets), Scripter (hooks), LevelChecker, Processes, Counters, Restarter
+//	          Loader (datasets), Scripter (hooks), LevelChecker, Processes, Counters, Limiter, Embedded, Restarter
 //	Session   one client's own connection: Level, Prepare, Do, Close; capability Interrupter
 //	Workload  tables and operation types, as data: what Prepare gets
 //	Op, Reply one operation, reused by its client: no allocation per operation
@@ -133,6 +133,15 @@ type Counters interface {
 type Counter struct {
 	Name  string
 	Value float64
+}
+
+// An Embedded is a System that runs within sextant's own process: its CPU can't be told from the generator's.
+type Embedded interface{ Embedded() }
+
+// A Limiter is a System that takes a limited number of sessions.
+type Limiter interface {
+	// SessionLimit is how many sessions a trial can have, and where that comes from ("max_connections = 100 ...").
+	SessionLimit(ctx context.Context) (limit int, source string, err error)
 }
 
 // A Restarter is a System whose throwaway server can be started again on its data after it died.

@@ -96,9 +96,6 @@ func (x *expansion) convert(f int, v starlark.Value, at site, a argument) (int32
 		return 0, nil
 	}
 	got, err := toField(f, v)
-	if err == nil && f == fLoad {
-		err = clientCount(int64(got.(spec.Load).Clients))
-	}
 	if err != nil {
 		hint := ""
 		if w, ok := err.(*wrongKind); ok {
@@ -234,7 +231,7 @@ func (x *expansion) axisIDs(f int, ax *sweepAxis) []int32 {
 	for i, v := range ax.star {
 		if n, isInt := v.(starlark.Int); isInt && f == fLoad {
 			if clients, fits := n.Int64(); fits && clientCount(clients) == nil {
-				ids = append(ids, x.id(f, closedLoad(clients).l))
+				ids = append(ids, x.id(f, closedLoad(clients)))
 				continue
 			}
 		}

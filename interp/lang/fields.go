@@ -23,10 +23,11 @@ const (
 	fInterval
 	fTimeout
 	fReset
+	fRetry
 	fields
 )
 
-var fieldNames = [fields]string{"system", "workload", "load", "consistency", "warmup", "measure", "interval", "timeout", "reset"}
+var fieldNames = [fields]string{"system", "workload", "load", "consistency", "warmup", "measure", "interval", "timeout", "reset", "retry"}
 
 func asDuration(v any) (time.Duration, bool) { d, ok := v.(time.Duration); return d, ok }
 
@@ -52,11 +53,22 @@ func toField(f int, v starlark.Value) (any, error) {
 	case fLoad:
 		switch l := v.(type) {
 		case *loadValue:
-			return l.l, nil
+			return l, nil
 		case starlark.Int:
 			return nil, badKind(v, "a load", fmt.Sprintf("write closed(%s)", l))
 		}
 		return nil, badKind(v, "a load such as closed(16)", "")
+	case fRetry:
+		switch r := v.(type) {
+		case *retryValue:
+			return r.r, nil
+		case starlark.Int:
+			if n, ok := r.Int64(); ok && n >= 0 && n <= maxRetries {
+				return spec.Retry{Max: int(n)}, nil
+			}
+			return nil, &wrongKind{fmt.Sprintf("must be from 0 to %d, not %s", maxRetries, r), ""}
+		}
+		return nil, badKind(v, "a number of further attempts, or backoff(...)", "")
 	case fLevel:
 		if s, ok := v.(starlark.String); ok {
 			return string(s), nil
@@ -122,6 +134,8 @@ func (r *resolver) id(f int, v any) int32 {
 			r.systems[k] = x
 		}
 		v, key = r.systems[k], r.systems[k]
+	case *loadValue:
+		key = spec.CanonicalString(x.l.Canonical()) // its rate is a slice, so it can't be a key itself
 	case *spec.Workload:
 		k := x.Type + "\x00" + spec.CanonicalString(x.Params)
 		if r.works[k] == nil {
@@ -165,8 +179,8 @@ func (r *resolver) build(t [fields]int32, where func(f int) (site, argument)) *s
 	sys := r.value(fSystem, t[fSystem]).(*systemValue) // both are required
 	work := r.value(fWorkload, t[fWorkload]).(*spec.Workload)
 	m := &spec.Measure{System: sys.s, Workload: work, Warmup: defaultWarmup, Reset: "auto", Load: spec.Load{Shape: "closed", Clients: 1}}
-	if l, is := r.value(fLoad, t[fLoad]).(spec.Load); is {
-		m.Load = l
+	if l, is := r.value(fLoad, t[fLoad]).(*loadValue); is {
+		m.Load = l.l
 	}
 	m.Window, _ = asDuration(r.value(fWindow, t[fWindow]))
 	if d, is := asDuration(r.value(fWarmup, t[fWarmup])); is {
@@ -176,6 +190,9 @@ func (r *resolver) build(t [fields]int32, where func(f int) (site, argument)) *s
 	m.Interval = min(time.Second, m.Window)
 	if d, is := asDuration(r.value(fInterval, t[fInterval])); is {
 		m.Interval = d
+	}
+	if p, is := r.value(fRetry, t[fRetry]).(spec.Retry); is {
+		m.Retry = p
 	}
 	if s, is := r.value(fReset, t[fReset]).(string); is {
 		m.Reset = s

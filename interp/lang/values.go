@@ -49,6 +49,27 @@ func (v *loadValue) String() string        { return fmt.Sprintf("<load %s %d>", 
 func (v *loadValue) Type() string          { return "load" }
 func (v *loadValue) Hash() (uint32, error) { return unhashable(v.Type()) }
 
+// rateValue is what ramp(...), steps(...) and bursts(...) give.
+type rateValue struct {
+	opaque
+	segments []spec.RateSegment
+	repeat   bool
+}
+
+func (v *rateValue) String() string        { return fmt.Sprintf("<rate of %d segments>", len(v.segments)) }
+func (v *rateValue) Type() string          { return "rate" }
+func (v *rateValue) Hash() (uint32, error) { return unhashable(v.Type()) }
+
+// retryValue is what backoff(...) gives.
+type retryValue struct {
+	opaque
+	r spec.Retry
+}
+
+func (v *retryValue) String() string        { return fmt.Sprintf("<retry %d>", v.r.Max) }
+func (v *retryValue) Type() string          { return "retry" }
+func (v *retryValue) Hash() (uint32, error) { return unhashable(v.Type()) }
+
 // measureValue is what measure(...) gives: its arguments, and where they stand.
 type measureValue struct {
 	opaque

@@ -102,11 +102,18 @@ func TestRule3AnEarlyClientsWaitCountsNowhere(t *testing.T) {
 		f.do = func(ctx context.Context, s *fakeSession, _ int64, _ *driver.Op, _ *driver.Reply) error {
 			return s.busy(ctx, time.Millisecond)
 		}
-		r, err := Run(t.Context(), openConfig(f, 100))
+		cfg := openConfig(f, 100)
+		var marks []time.Duration
+		begin := time.Now()
+		cfg.OnWindow = func(bool) { marks = append(marks, time.Since(begin)) }
+		r, err := Run(t.Context(), cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
 		invariants(t, r)
+		if len(marks) != 2 || marks[1]-marks[0] < cfg.Window || marks[1]-marks[0] > cfg.Window+2*tick {
+			t.Errorf("the window was marked at %v", marks)
+		}
 		if r.Due != 20 || r.Total(OK) != 20 || r.Dropped != 0 {
 			t.Errorf("due %d, ok %d, dropped %d; want 20 in 200 ms at 100/s", r.Due, r.Total(OK), r.Dropped)
 		}

@@ -244,6 +244,10 @@ func (t *trial) supervise(ctx context.Context, cancel context.CancelFunc, client
 	for {
 		select {
 		case <-finished:
+			// The clients of an open loop have nothing more to do once the last operation is done; the window still lasts.
+			if ctx.Err() == nil && t.clock.now() < t.end {
+				_ = t.clock.wait(ctx, t.end)
+			}
 			mark()
 			return nil
 		case <-done:

@@ -40,6 +40,8 @@ func definitions() []tableDef {
 		{"intervals", "trial x operation type x interval: the time series", IntervalRow{}, false},
 		{"latencies", "trial x operation type x kind x histogram bucket: percentiles over any group can be computed exactly", LatencyRow{}, false},
 		{"errors", "trial x class x code", ErrorRow{}, false},
+		{"resources", "trial x second x process: what the host, sextant and the server used", ResourceRow{}, false},
+		{"server_counters", "trial x counter of the server, before and after", CounterRow{}, false},
 		{"events", "what happened during the run beside the trials", EventRow{}, false},
 		{"measurements", "what hooks recorded by ctx.record(name, value)", MeasurementRow{}, false},
 		{"environment", "facts about host, product, script and servers, for each start of the run", EnvironmentRow{}, false},

@@ -2,7 +2,7 @@ package result
 
 // SchemaVersion is in every file's metadata and rises when a column is added. Columns are never removed, renamed or
 // retyped within a major version.
-const SchemaVersion = "1.0"
+const SchemaVersion = "1.1"
 
 // TrialRow is one row of `trials`. Pointers are null where nothing was measured.
 type TrialRow struct {
@@ -56,6 +56,15 @@ type TrialRow struct {
 	ClientRSS     *int64   `parquet:"client_rss_bytes" doc:"resident memory of sextant at the end of the window"`
 	ServerCPUPct  *float64 `parquet:"server_cpu_pct" doc:"CPU of the server's processes over the window, per cent of one core; null when they can't be seen"`
 	ServerRSS     *int64   `parquet:"server_rss_bytes" doc:"resident memory of the server's processes at the end of the window; shared pages count once per process"`
+	InFlight      *float64 `parquet:"in_flight" doc:"mean number of operations in flight in the window: by Little's law throughput x service time, over all outcomes"`
+	BusyPct       *float64 `parquet:"busy_pct" doc:"100 in_flight / clients; in a closed loop without think time the rest is the generator's own time"`
+	BacklogEnd    *int64   `parquet:"backlog_end" doc:"open loop: operations due and not sent at the end of the window"`
+	LateP99Ms     *float64 `parquet:"late_p99_ms" doc:"open loop: 99th percentile of how late operations were sent whose client was waiting for their due instant"`
+	GCPauseMs     *float64 `parquet:"gc_pause_ms" doc:"pauses of sextant's garbage collector in the window, sum"`
+	ClientBound   *bool    `parquet:"client_bound" doc:"flag: the generator, not the server, was a limit"`
+	Overloaded    *bool    `parquet:"overloaded" doc:"flag: open loop, the backlog grew or operations were dropped"`
+	Throttled     *bool    `parquet:"throttled" doc:"flag: the CPU limit of sextant's control group held it back in the window"`
+	Unsteady      *bool    `parquet:"unsteady" doc:"flag: the rate of the intervals has a trend (Mann-Kendall p < 0.01, over 10 % of the median)"`
 	ClockJump     *bool    `parquet:"clock_jump" doc:"flag: the wall clock moved against the monotonic one by more than 100 ms"`
 	ErrorsHigh    *bool    `parquet:"errors_high" doc:"flag: more than 1 % of the attempts did not succeed"`
 }
@@ -96,6 +105,8 @@ type IntervalRow struct {
 	P95Ms     *float64 `parquet:"p95_ms" doc:"response time of successes: 95th percentile"`
 	P99Ms     *float64 `parquet:"p99_ms" doc:"response time of successes: 99th percentile"`
 	MaxMs     *float64 `parquet:"max_ms" doc:"response time of successes: maximum"`
+	Dropped   *int64   `parquet:"dropped" doc:"open loop: operations due in the interval that were never sent; of the whole trial, the same in the rows of every operation type"`
+	Backlog   *int64   `parquet:"backlog" doc:"open loop: operations due and not sent at the end of the interval; of the whole trial, the same in the rows of every operation type"`
 }
 
 // LatencyRow is one row of `latencies`: trial x operation type x kind x histogram bucket.
@@ -113,10 +124,34 @@ type ErrorRow struct {
 	TrialID string  `parquet:"trial_id" doc:"trial"`
 	Class   string  `parquet:"class" doc:"class of the error, alike over all systems"`
 	Code    string  `parquet:"code" doc:"the system's own code; empty when it gave none"`
-	Count   int64   `parquet:"count" doc:"operations due in the window with this error"`
+	Count   int64   `parquet:"count" doc:"operations due in the window that ended in this error"`
+	Retried int64   `parquet:"retried" doc:"attempts that ended in this error and were followed by another one; not in count"`
 	FirstS  float64 `parquet:"first_s" doc:"due instant of the first, seconds since the start of the window"`
 	LastS   float64 `parquet:"last_s" doc:"due instant of the last"`
 	Sample  string  `parquet:"sample" doc:"message of the first, without secrets"`
+}
+
+// ResourceRow is one row of `resources`: trial x second x process.
+type ResourceRow struct {
+	TrialID  string   `parquet:"trial_id" doc:"trial"`
+	Second   int32    `parquet:"second" doc:"seconds since the start of the window at the end of the sample; negative in the warm-up"`
+	Process  string   `parquet:"process" doc:"sextant, server (all processes of the server together), or host"`
+	Count    int32    `parquet:"processes" doc:"processes that were added up"`
+	CPUPct   *float64 `parquet:"cpu_pct" doc:"CPU over the second, per cent of one core"`
+	RSS      *int64   `parquet:"rss_bytes" doc:"resident memory; pages shared by processes count once per process; host: memory in use"`
+	Read     *int64   `parquet:"read_bytes" doc:"bytes read from disks in the second; null where it can't be seen"`
+	Write    *int64   `parquet:"write_bytes" doc:"bytes written to disks in the second"`
+	Received *int64   `parquet:"received_bytes" doc:"host: bytes received by network interfaces, loopback included"`
+	Sent     *int64   `parquet:"sent_bytes" doc:"host: bytes sent"`
+	Switches *int64   `parquet:"context_switches" doc:"context switches in the second"`
+}
+
+// CounterRow is one row of `server_counters`: trial x counter.
+type CounterRow struct {
+	TrialID string  `parquet:"trial_id" doc:"trial"`
+	Counter string  `parquet:"counter" doc:"name of the counter, with the view that it comes from"`
+	Before  float64 `parquet:"before" doc:"value before the sessions were opened"`
+	After   float64 `parquet:"after" doc:"value after they were closed: warm-up and drain are in it"`
 }
 
 // EventRow is one row of `events`.

@@ -9,6 +9,8 @@
 //	journal.go   Journal: append-only JSON lines, fsynced; repaired from the committed rows
 //	runner.go    Runner: Start, Resume, the loop over trials
 //	host.go      systems and their datasets while they are open
+//	flags.go     what the generator has seen of itself: client_bound, overloaded, throttled, unsteady
+//	resources.go a sample a second of host, sextant and server
 //	trial.go     one trial: dataset, hooks, load, counts
 //	rows.go      load.Result -> rows
 //	summary.go   rows of `summary` from the committed trials

@@ -80,7 +80,7 @@ func (r *Runner) forget(trial string) {
 	r.sink.Discard()
 	r.logMu.Lock()
 	defer r.logMu.Unlock()
-	r.log = slices.DeleteFunc(r.log, func(l logged) bool { return l.trial == trial && l.table == "measurements" })
+	r.log = slices.DeleteFunc(r.log, func(l logged) bool { return l.trial == trial && l.table != "events" && l.table != "environment" })
 }
 
 // trialInfo is the trial that a hook sees.

@@ -28,24 +28,25 @@ func fillCounts(row *result.TrialRow, r *load.Result) {
 	row.WindowS = ptr(w)
 	row.Attempts, row.Succeeded, row.NotFound, row.TimedOut = ptr(attempts), ptr(ok), ptr(missing), ptr(late)
 	row.Failed = ptr(attempts - ok - missing - late)
-	row.Dropped, row.Retried = ptr(int64(0)), ptr(int64(0))
-	row.Throughput, row.Offered = ptr(float64(ok)/w), ptr(float64(attempts)/w)
+	row.Dropped, row.Retried = ptr(r.Dropped), ptr(r.Retried())
+	row.Scheduled = r.Open
+	row.Throughput, row.Offered = ptr(float64(ok)/w), ptr(float64(attempts+r.Dropped)/w)
 	row.ErrorsHigh = ptr(attempts > 0 && float64(attempts-ok) > errorsHigh*float64(attempts))
 	row.ClockJump = ptr(r.ClockJump.Abs() > clockJump)
-	fillLatency(row, load.Summary(r.All()))
+	fillLatency(row, load.Summary(r.All()), load.Summary(r.AllService()))
 }
 
 // fillLatency sets response and service times, which are equal in a closed loop.
-func fillLatency(row *result.TrialRow, l *load.Latency) {
-	if l == nil {
+func fillLatency(row *result.TrialRow, l, service *load.Latency) {
+	if l == nil || service == nil {
 		return
 	}
 	row.MinMs, row.MaxMs, row.MeanMs = ms(l.Min), ms(l.Max), ptr(l.Mean/1e6)
 	row.P50Ms, row.P90Ms, row.P95Ms, row.P99Ms, row.P999Ms = ms(l.P50), ms(l.P90), ms(l.P95), ms(l.P99), ms(l.P999)
 	row.Clipped = ptr(l.Clipped)
-	row.ServiceMeanMs, row.ServiceMaxMs = row.MeanMs, row.MaxMs
-	row.ServiceP50Ms, row.ServiceP90Ms, row.ServiceP95Ms = row.P50Ms, row.P90Ms, row.P95Ms
-	row.ServiceP99Ms, row.ServiceP999Ms = row.P99Ms, row.P999Ms
+	row.ServiceMeanMs, row.ServiceMaxMs = ptr(service.Mean/1e6), ms(service.Max)
+	row.ServiceP50Ms, row.ServiceP90Ms, row.ServiceP95Ms = ms(service.P50), ms(service.P90), ms(service.P95)
+	row.ServiceP99Ms, row.ServiceP999Ms = ms(service.P99), ms(service.P999)
 }
 
 // appendDetails stages the rows of every table that a measured trial has beside its own.
@@ -67,7 +68,7 @@ func appendDetails(sink *result.Sink, id string, r *load.Result, hide func(strin
 		}
 	}
 	for _, e := range r.Errors {
-		row := result.ErrorRow{TrialID: id, Class: string(e.Class), Code: e.Code, Count: e.Count,
+		row := result.ErrorRow{TrialID: id, Class: string(e.Class), Code: e.Code, Count: e.Count, Retried: e.Retried,
 			FirstS: float64(e.First) / 1e9, LastS: float64(e.Last) / 1e9, Sample: hide(e.Sample)}
 		if err := sink.Append("errors", row); err != nil {
 			return err
@@ -87,11 +88,18 @@ func appendOp(sink *result.Sink, id string, op *load.OpResult, window time.Durat
 			return err
 		}
 	}
-	if op.Hist[load.OK] == nil {
+	if err := appendBuckets(sink, id, op.Name, "response", op.Hist[load.OK]); err != nil {
+		return err
+	}
+	return appendBuckets(sink, id, op.Name, "service", op.Service)
+}
+
+func appendBuckets(sink *result.Sink, id, op, kind string, h *load.Hist[uint64]) error {
+	if h == nil {
 		return nil
 	}
-	for _, b := range op.Hist[load.OK].Buckets() {
-		row := result.LatencyRow{TrialID: id, Operation: op.Name, Kind: "response",
+	for _, b := range h.Buckets() {
+		row := result.LatencyRow{TrialID: id, Operation: op, Kind: kind,
 			LowerMs: float64(b.Lower) / 1e6, UpperMs: float64(b.Upper) / 1e6, Count: b.Count}
 		if err := sink.Append("latencies", row); err != nil {
 			return err
@@ -115,6 +123,9 @@ func intervalRow(id string, r *load.Result, s *load.Slot) result.IntervalRow {
 		Rate: float64(s.OK) / s.Length.Seconds()}
 	if s.Index < 0 {
 		row.Phase = "warmup"
+	}
+	if r.Open {
+		row.Dropped, row.Backlog = &s.Dropped, &s.Backlog
 	}
 	if l := s.Latency; l != nil {
 		row.MinMs, row.MaxMs, row.MeanMs = ms(l.Min), ms(l.Max), ptr(l.Mean/1e6)

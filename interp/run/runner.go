@@ -194,6 +194,9 @@ func (r *Runner) preflight(ctx context.Context) error {
 			continue
 		}
 		r.opened[key] = h
+		if err := r.sessionLimit(ctx, h); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	if len(errs) == 0 && len(r.opened) == 1 {
 		return nil // the one system stays open: the first trial uses it
@@ -205,6 +208,28 @@ func (r *Runner) preflight(ctx context.Context) error {
 		delete(r.opened, key)
 	}
 	return errors.Join(errs...)
+}
+
+// sessionLimit refuses a plan with more clients than a system takes sessions.
+func (r *Runner) sessionLimit(ctx context.Context, h *host) error {
+	l, ok := h.sys.(driver.Limiter)
+	if !ok {
+		return nil
+	}
+	most := 0
+	for _, c := range r.plan.Cells {
+		if m := r.plan.Experiment.Cells[c].Measure; spec.CanonicalString(m.System.Canonical()) == h.key {
+			most = max(most, m.Load.Clients)
+		}
+	}
+	limit, source, err := l.SessionLimit(ctx)
+	if err != nil {
+		return fmt.Errorf("asking %s how many sessions it takes: %w", h.spec.Name, err)
+	}
+	if most > limit {
+		return fmt.Errorf("the plan has up to %d clients, but %s takes %d sessions (%s)", most, h.spec.Name, limit, source)
+	}
+	return nil
 }
 
 // run takes every trial that isn't done, in order.

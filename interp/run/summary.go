@@ -22,6 +22,12 @@ type CellSummary struct {
 	Metrics []result.SummaryRow
 	// Operations of the ok trials.
 	Attempts, Succeeded int64
+	Flags               []string // set in any of its trials
+}
+
+// flags are the columns of trials that mark one.
+func flags() []string {
+	return []string{"client_bound", "overloaded", "throttled", "unsteady", "clock_jump", "errors_high"}
 }
 
 // Metric is the row of a metric, or nil when no trial of the cell has a value for it.
@@ -51,6 +57,7 @@ func Summarize(dir string, m *Manifest) ([]CellSummary, error) {
 	failed := make([]int32, len(m.Cells))
 	hists := make([]*merged, len(m.Cells))
 	counts := make([][2]int64, len(m.Cells)) // attempts, succeeded
+	flagged := make([][]string, len(m.Cells))
 	attempts, succeeded := slices.Index(cols, "attempts"), slices.Index(cols, "succeeded")
 	cellOf := map[string]int{} // ok trials
 	cell, status, trial := slices.Index(cols, "cell_id"), slices.Index(cols, "status"), slices.Index(cols, "trial_id")
@@ -77,6 +84,11 @@ func Summarize(dir string, m *Manifest) ([]CellSummary, error) {
 			n, _ := row[c].(int64)
 			counts[i][k] += n
 		}
+		for _, f := range flags() {
+			if row[slices.Index(cols, f)] == true && !slices.Contains(flagged[i], f) {
+				flagged[i] = append(flagged[i], f)
+			}
+		}
 		hists[i].bounds(row[low], row[high])
 		for k, c := range at {
 			if v, ok := row[c].(float64); ok {
@@ -96,7 +108,7 @@ func Summarize(dir string, m *Manifest) ([]CellSummary, error) {
 		if values[i] == nil {
 			continue
 		}
-		cs := CellSummary{Cell: c, Attempts: counts[i][0], Succeeded: counts[i][1]}
+		cs := CellSummary{Cell: c, Attempts: counts[i][0], Succeeded: counts[i][1], Flags: flagged[i]}
 		for k, n := range names {
 			if len(values[i][k]) == 0 && n != "throughput_ops_s" {
 				continue

@@ -100,9 +100,17 @@ func (r *Runner) measure(ctx context.Context, s Step, t spec.Trial, m *spec.Meas
 	if m.Workload.Resizes {
 		r.host.fresh = false
 	}
-	res, err := r.offer(ctx, t, m, w, row)
+	counters, err := r.counters(ctx, nil)
 	if err != nil {
 		return nil, err
+	}
+	self := &watch{embedded: embedded(r.host.sys)}
+	res, err := r.offer(ctx, t, m, w, row, self)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.counters(ctx, counters); err != nil && ctx.Err() == nil {
+		r.event("", "warning", "no server counters of this trial: "+err.Error()) // what was measured stays
 	}
 	after, err := r.countRows(ctx, r.host.sys.(driver.Loader), w.Shape()) // a Loader: ensureDataset has used it
 	if err == nil {
@@ -111,6 +119,9 @@ func (r *Runner) measure(ctx context.Context, s Step, t spec.Trial, m *spec.Meas
 		err = fmt.Errorf("after the window: %w", err)
 	}
 	fillCounts(row, res)
+	for _, why := range self.judge(row, m, res) {
+		r.event("", "warning", why)
+	}
 	if err = errors.Join(err, r.callHook(ctx, "after_trial", info)); err != nil {
 		return res, err
 	}
@@ -135,16 +146,21 @@ func verdict(res *load.Result) error {
 }
 
 // offer opens the sessions and offers the load.
-func (r *Runner) offer(ctx context.Context, t spec.Trial, m *spec.Measure, w load.Workload, row *result.TrialRow) (*load.Result, error) {
+func (r *Runner) offer(ctx context.Context, t spec.Trial, m *spec.Measure, w load.Workload, row *result.TrialRow, self *watch) (*load.Result, error) {
 	d := r.plan.Experiment.Deadlines
 	var use usage
 	level := levelKeeper{sys: r.host.sys, asked: m.Level}
+	sampling := startSampler(ctx, r.host.sys, t.ID)
 	res, err := load.Run(ctx, load.Config{
+		Rate: rateOf(m.Load), Backlog: m.Load.MaxBacklog, Retry: load.Retry(m.Retry),
 		Clients: m.Load.Clients, Think: m.Load.Think, Warmup: m.Warmup, Window: m.Window, Interval: m.Interval,
 		Drain: or(d.Drain, defaultDrain), Timeout: m.Timeout, Connect: or(d.Connect, defaultConnect),
 		Teardown: or(d.Teardown, defaultTeardown), Seed: t.Seed, Workload: w, Open: level.open,
-		OnWindow: func(begin bool) { use.mark(ctx, r.host.sys, begin) },
+		OnWindow: func(begin bool) { use.mark(ctx, r.host.sys, begin); self.mark(begin) },
 	})
+	for _, s := range sampling.finish(use.at[0]) {
+		r.hold("resources", t.ID, s)
+	}
 	if o := level.seen(); o != "" {
 		row.LevelObserved = &o
 	}
@@ -153,6 +169,43 @@ func (r *Runner) offer(ctx context.Context, t spec.Trial, m *spec.Measure, w loa
 	}
 	use.fill(row)
 	return res, nil
+}
+
+// rateOf is the rate of an open loop, nil for a closed one.
+func rateOf(l spec.Load) *load.Rate {
+	if l.Shape != "open" {
+		return nil
+	}
+	r := &load.Rate{Repeat: l.Repeat, Poisson: l.Arrivals == "poisson"}
+	for _, s := range l.Rate {
+		r.Segments = append(r.Segments, load.Segment(s))
+	}
+	return r
+}
+
+// counters reads the server's counters: before a trial without, after it with those from before, which become rows.
+func (r *Runner) counters(ctx context.Context, before []driver.Counter) (now []driver.Counter, err error) {
+	c, ok := r.host.sys.(driver.Counters)
+	if !ok {
+		return nil, nil
+	}
+	err = stage(ctx, "reading the server's counters", or(r.plan.Experiment.Deadlines.Teardown, defaultTeardown), func(ctx context.Context) (err error) {
+		now, err = c.Counters(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	was := map[string]float64{}
+	for _, x := range before {
+		was[x.Name] = x.Value
+	}
+	for _, x := range now {
+		if v, ok := was[x.Name]; ok {
+			r.hold("server_counters", r.current, result.CounterRow{TrialID: r.current, Counter: x.Name, Before: v, After: x.Value})
+		}
+	}
+	return now, nil
 }
 
 // levelKeeper opens sessions and holds them to the asked level.

@@ -37,14 +37,41 @@ type Dataset struct {
 
 // Load is how operations are offered.
 type Load struct {
-	Shape   string        `json:"shape"` // "closed"
+	Shape   string        `json:"shape"` // "closed" or "open"
 	Clients int           `json:"clients"`
 	Think   time.Duration `json:"think,omitempty"` // closed loop: pause between done and next sent
+	// Open loop:
+	Rate       []RateSegment `json:"rate,omitempty"`
+	Repeat     bool          `json:"repeat,omitempty"`      // the segments begin anew after the last
+	Arrivals   string        `json:"arrivals,omitempty"`    // "constant" or "poisson"
+	MaxBacklog int           `json:"max_backlog,omitempty"` // operations that may wait for a client
+}
+
+// A RateSegment is a piece of a rate's course: from From to To operations a second, linearly, over Length; 0: for ever.
+type RateSegment struct {
+	From   float64       `json:"from"`
+	To     float64       `json:"to"`
+	Length time.Duration `json:"length,omitempty"`
+}
+
+// A Retry says how operations that ended in a conflict are tried again.
+type Retry struct {
+	Max   int           `json:"max"`   // further attempts
+	First time.Duration `json:"first"` // pause before the first; it doubles
+	Limit time.Duration `json:"limit"` // longest pause
 }
 
 // Canonical is the load as a Value.
 func (l Load) Canonical() map[string]any {
-	return map[string]any{"shape": l.Shape, "clients": int64(l.Clients), "think": l.Think}
+	m := map[string]any{"shape": l.Shape, "clients": int64(l.Clients), "think": l.Think}
+	if l.Shape == "open" {
+		var rate []any
+		for _, s := range l.Rate {
+			rate = append(rate, []any{s.From, s.To, s.Length})
+		}
+		m["rate"], m["repeat"], m["arrivals"], m["max_backlog"] = rate, l.Repeat, l.Arrivals, int64(l.MaxBacklog)
+	}
+	return m
 }
 
 // A Measure is what measure(...) or the keywords of experiment(...) say about one cell, fully resolved. Cells share
@@ -59,17 +86,22 @@ type Measure struct {
 	Interval time.Duration `json:"interval"`
 	Timeout  time.Duration `json:"timeout"` // of one operation; 0: none of its own
 	Reset    string        `json:"reset"`   // "auto", "always", "never"
+	Retry    Retry         `json:"retry,omitzero"`
 }
 
 // Canonical is everything that makes two measures different trials.
 func (m *Measure) Canonical() map[string]any {
-	return map[string]any{
+	c := map[string]any{
 		"system":   m.System.Canonical(),
 		"workload": map[string]any{"type": m.Workload.Type, "params": m.Workload.Params},
 		"load":     m.Load.Canonical(),
 		"level":    m.Level.String(),
 		"warmup":   m.Warmup, "measure": m.Window, "interval": m.Interval, "timeout": m.Timeout, "reset": m.Reset,
 	}
+	if m.Retry.Max > 0 { // absent otherwise: ids of measures without retries stay what they were
+		c["retry"] = map[string]any{"max": int64(m.Retry.Max), "first": m.Retry.First, "limit": m.Retry.Limit}
+	}
+	return c
 }
 
 // An Axis is a named list of values. Type is what its column holds.
