@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 type session struct {
 	c      *pgconn.PgConn
 	x      *wire
+	block  *blocking // below x, when there are few clients; else nil
 	ops    []opStatements
 	number int    // of prepared statements
 	limit  []byte // text of a scan's limit
@@ -64,6 +66,11 @@ func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
 		return wrap(err)
 	}
 	s.x = newWire(s.c.Conn())
+	if w.Clients > 0 && w.Clients <= 2*runtime.GOMAXPROCS(0) {
+		if b, ok := newBlocking(s.c.Conn()); ok {
+			s.x, s.block = newWire(b), b
+		}
+	}
 	return nil
 }
 
@@ -194,7 +201,11 @@ func (s *session) Interrupt() {
 		}
 		if s.running.Load() == n {
 			// The session is lost either way; Do comes back with a time-out.
-			_ = s.c.Conn().SetDeadline(time.Unix(1, 0))
+			if s.block != nil {
+				s.block.cut()
+			} else {
+				_ = s.c.Conn().SetDeadline(time.Unix(1, 0))
+			}
 		}
 	})
 }

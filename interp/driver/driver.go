@@ -154,6 +154,8 @@ type Restarter interface {
 type Workload struct {
 	Tables []Table
 	Ops    []OpType
+	// Clients is how many sessions work at the same time; 0: unknown. A driver may choose by it how it waits for replies.
+	Clients int
 }
 
 // A Table is one table, collection, or key space.

@@ -84,7 +84,9 @@ type SessionOp struct {
 // Run opens the sessions, offers the load and returns what happened. An error means that there is no result: a session
 // could not be opened, or ctx ended. Every goroutine that it started has ended when it returns.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
-	shape := cfg.Workload.Shape()
+	shape := new(driver.Workload)
+	*shape = *cfg.Workload.Shape()
+	shape.Clients = cfg.Clients
 	t := &trial{cfg: cfg, shape: shape, session: map[sessionKey]*Hist[uint64]{}}
 	t.slots = slots{warmup: int64(cfg.Warmup), window: int64(cfg.Window), interval: int64(cfg.Interval)}
 	t.end = t.slots.warmup + t.slots.window
