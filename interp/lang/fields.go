@@ -34,6 +34,9 @@ func asDuration(v any) (time.Duration, bool) { d, ok := v.(time.Duration); retur
 // defaultWarmup is the warm-up where a script says nothing.
 const defaultWarmup = 2 * time.Second
 
+// autoWarmup is the limit of warmup = "auto".
+const autoWarmup = time.Minute
+
 // maxSpan bounds every duration of a script.
 const maxSpan = 30 * 24 * time.Hour
 
@@ -79,6 +82,9 @@ func toField(f int, v starlark.Value) (any, error) {
 			return string(s), oneOf(string(s), []string{"auto", "always", "never"})
 		}
 		return nil, badKind(v, `"auto", "always" or "never"`, "")
+	}
+	if f == fWarmup && v == starlark.String("auto") {
+		return "auto", nil
 	}
 	v2, err := toDuration(v)
 	if err != nil {
@@ -185,6 +191,11 @@ func (r *resolver) build(t [fields]int32, where func(f int) (site, argument)) *s
 	m.Window, _ = asDuration(r.value(fWindow, t[fWindow]))
 	if d, is := asDuration(r.value(fWarmup, t[fWarmup])); is {
 		m.Warmup = d
+	} else if r.value(fWarmup, t[fWarmup]) == "auto" {
+		m.Auto, m.Warmup = true, autoWarmup
+		if len(m.Load.Rate) > 1 || len(m.Load.Rate) == 1 && m.Load.Rate[0].From != m.Load.Rate[0].To {
+			bad(fWarmup, `can't be "auto" when the offered rate changes: nothing is steady then`, `write warmup = "10s"`)
+		}
 	}
 	m.Timeout, _ = asDuration(r.value(fTimeout, t[fTimeout]))
 	m.Interval = min(time.Second, m.Window)

@@ -93,7 +93,7 @@ func (c *client) run(ctx context.Context) {
 		}
 		sent, done, err := c.attempt(dctx, &op, &reply, open)
 		if !open {
-			if due = sent; sent >= c.t.end {
+			if due = sent; sent >= c.t.slots.end() {
 				return
 			}
 		}
@@ -151,7 +151,7 @@ func (c *client) next(ctx context.Context, i uint64, op *driver.Op) (due int64, 
 	if wait(ctx, t.due) != nil {
 		return 0, false
 	}
-	if t.due >= c.t.slots.warmup {
+	if t.due >= c.t.slots.start() {
 		c.rec.late.Record(c.t.clock.now() - t.due)
 	}
 	return t.due, true
@@ -163,7 +163,7 @@ const openStream = 1 << 63
 // attempt does the operation once. In a closed loop nothing is sent once the window has ended: the caller looks at sent.
 func (c *client) attempt(ctx context.Context, op *driver.Op, reply *driver.Reply, open bool) (sent, done int64, err error) {
 	sent = c.t.clock.now()
-	if !open && sent >= c.t.end {
+	if !open && sent >= c.t.slots.end() {
 		return sent, sent, nil
 	}
 	*reply = driver.Reply{}
@@ -234,7 +234,7 @@ const (
 func (c *client) reopen(ctx context.Context) bool {
 	c.closeSession()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		left := c.t.end - c.t.clock.now()
+		left := c.t.slots.end() - c.t.clock.now()
 		if left <= 0 || ctx.Err() != nil {
 			return false
 		}

@@ -2,6 +2,7 @@ package load
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sextant/interp/driver"
@@ -43,9 +44,25 @@ func outcomeOf(c driver.Class) Outcome {
 
 // Slots: the warm-up and the window cut into intervals that are aligned to the start of the window. Slot 0 begins with
 // the window, negative slots are warm-up; the first of those and the last of the window may be shorter.
+//
+// An automatic warm-up may end before its limit: then the window begins with an earlier slot, begin. That is decided while
+// this slot is still to come, so nothing due in it was recorded before. Slots keep their numbers until the result is made.
 type slots struct {
-	warmup, window, interval int64 // ns; the window starts at warmup on the trial's clock
+	warmup, window, interval int64 // ns; the window starts at warmup on the trial's clock, or begin slots from there
+	begin                    *atomic.Int64
 }
+
+// first slot of the window: 0, or below.
+func (s slots) windowSlot() int {
+	if s.begin == nil {
+		return 0
+	}
+	return int(s.begin.Load())
+}
+
+// start and end are those of the window on the trial's clock.
+func (s slots) start() int64 { return s.warmup + int64(s.windowSlot())*s.interval }
+func (s slots) end() int64   { return s.start() + s.window }
 
 func (s slots) of(t int64) int {
 	t -= s.warmup
@@ -56,12 +73,12 @@ func (s slots) of(t int64) int {
 }
 
 func (s slots) first() int { return s.of(0) }
-func (s slots) last() int  { return s.of(s.warmup + s.window - 1) }
+func (s slots) last() int  { return s.of(s.end() - 1) }
 
 // span is a slot's start and end on the trial's clock.
 func (s slots) span(slot int) (from, to int64) {
 	from = s.warmup + int64(slot)*s.interval
-	return max(from, 0), min(from+s.interval, s.warmup+s.window)
+	return max(from, 0), min(from+s.interval, s.end())
 }
 
 // A Slot is one interval of the time series of one operation type.
@@ -160,7 +177,7 @@ func (c *collector) pass(rec []opRec, from, to int) {
 		for o, n := range r.counts {
 			so.counts[o] += n
 		}
-		if from >= 0 {
+		if from >= c.slots.windowSlot() {
 			for o, h := range r.failed {
 				if h != nil {
 					Merge(c.total[i].hist(Outcome(o)), h)
@@ -198,7 +215,7 @@ func (c *collector) finish(s int, a *slotAcc) {
 	from, to := c.slots.span(s)
 	for i := range a.ops {
 		so := &a.ops[i]
-		row := Slot{Index: s, Op: i, Start: time.Duration(from - c.slots.warmup), Length: time.Duration(to - from),
+		row := Slot{Index: s, Op: i, Start: time.Duration(from), Length: time.Duration(to - from),
 			OK: so.counts[OK], Missing: so.counts[NotFound], Latency: summarize(&so.ok)}
 		for o, n := range so.counts {
 			if Outcome(o) > NotFound {
@@ -206,7 +223,7 @@ func (c *collector) finish(s int, a *slotAcc) {
 			}
 		}
 		c.done = append(c.done, row)
-		if s >= 0 {
+		if s >= c.slots.windowSlot() {
 			t := &c.total[i]
 			for o, n := range so.counts {
 				t.counts[o] += n

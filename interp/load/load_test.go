@@ -487,7 +487,7 @@ func TestNoAllocationPerOperation(t *testing.T) {
 }
 
 func BenchmarkRecorder(b *testing.B) {
-	s := slots{0, math.MaxInt64 / 2, math.MaxInt64 / 4}
+	s := slots{window: math.MaxInt64 / 2, interval: math.MaxInt64 / 4}
 	rec := newRecorder(newCollector(s, 1, 2), 2)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {

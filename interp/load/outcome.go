@@ -8,11 +8,16 @@ import (
 
 // result puts together what the clients recorded. All clients have ended.
 func (t *trial) result(clients []*client) *Result {
-	res := &Result{Started: t.clock.base.Add(t.cfg.Warmup), Window: t.cfg.Window, ClockJump: t.clock.drift()}
+	res := &Result{Started: t.clock.base.Add(time.Duration(t.slots.start())), Warmup: time.Duration(t.slots.start()), Steady: t.steady, Window: t.cfg.Window, ClockJump: t.clock.drift()}
 	for i, o := range t.shape.Ops {
 		res.Ops = append(res.Ops, OpResult{Name: o.Name, Count: t.col.total[i].counts, Hist: t.col.total[i].hists, Service: t.col.total[i].service})
 	}
 	res.Slots = t.col.done
+	t.arrivals(res)
+	for i := range res.Slots {
+		res.Slots[i].Index -= t.slots.windowSlot()
+		res.Slots[i].Start -= time.Duration(t.slots.start())
+	}
 	slices.SortFunc(res.Slots, func(a, b Slot) int {
 		return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(a.Index, b.Index))
 	})
@@ -21,7 +26,6 @@ func (t *trial) result(clients []*client) *Result {
 			res.WarmupErrors += s.Errors
 		}
 	}
-	t.arrivals(res)
 	res.Late = new(Hist[uint64])
 	for _, c := range clients {
 		Merge(res.Late, &c.rec.late)
@@ -55,7 +59,7 @@ func (t *trial) arrivals(res *Result) {
 		s.Dropped, s.Backlog = a.dropped, a.backlog
 	}
 	for i, a := range t.queue.series {
-		if t.queue.first+i >= 0 {
+		if slot := t.queue.first + i; slot >= t.slots.windowSlot() && slot <= t.slots.last() {
 			res.Due += a.due
 			res.Dropped += a.dropped
 		}

@@ -121,7 +121,6 @@ type queue struct {
 	mu      sync.Mutex
 	s       *schedule
 	slots   slots
-	end     int64
 	bound   int
 	ring    []ticket // the backlog, oldest first
 	head, n int
@@ -145,7 +144,7 @@ type arrivals struct {
 }
 
 func newQueue(s *schedule, sl slots, bound int) *queue {
-	q := &queue{s: s, slots: sl, end: sl.warmup + sl.window, bound: max(bound, 1), first: sl.first()}
+	q := &queue{s: s, slots: sl, bound: max(bound, 1), first: sl.first()}
 	q.series = make([]arrivals, sl.last()-q.first+1)
 	q.ring = make([]ticket, min(q.bound, 1024))
 	q.advance()
@@ -155,7 +154,7 @@ func newQueue(s *schedule, sl slots, bound int) *queue {
 // advance computes the next operation that is due.
 func (q *queue) advance() {
 	due, ok := q.s.next()
-	q.more = ok && due < q.end
+	q.more = ok
 	q.next = ticket{q.next.number + 1, due}
 }
 
@@ -170,7 +169,7 @@ func (q *queue) take(now int64) (ticket, bool) {
 		q.n--
 		return t, true
 	}
-	if !q.more {
+	if !q.more || q.next.due >= q.slots.end() {
 		return ticket{}, false
 	}
 	t := q.next
@@ -183,7 +182,7 @@ func (q *queue) take(now int64) (ticket, bool) {
 // arrive lets everything that is due by now join the backlog or be dropped. Between two calls nobody takes anything, so
 // it doesn't matter that it happens later than the due instants.
 func (q *queue) arrive(now int64) {
-	for q.more && q.next.due <= now {
+	for q.more && q.next.due <= now && q.next.due < q.slots.end() {
 		q.close(q.next.due)
 		a := &q.series[q.slots.of(q.next.due)-q.first]
 		a.due++
@@ -194,7 +193,7 @@ func (q *queue) arrive(now int64) {
 		}
 		q.advance()
 	}
-	q.close(min(now, q.end))
+	q.close(min(now, q.slots.end()))
 }
 
 // close writes the backlog down for the slots that end by t.
@@ -226,7 +225,7 @@ func (q *queue) push(t ticket) {
 func (q *queue) finish() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.arrive(q.end)
+	q.arrive(q.slots.end())
 	for ; q.n > 0; q.n-- {
 		q.series[q.slots.of(q.ring[q.head].due)-q.first].dropped++
 		q.head = (q.head + 1) % len(q.ring)

@@ -53,7 +53,7 @@ func (r *recorder) add(op int, due, sent, done int64, o Outcome) {
 	if due >= r.until {
 		r.roll(due)
 	}
-	if r.slot >= 0 {
+	if r.slot >= r.col.slots.windowSlot() {
 		r.busy += done - sent
 	}
 	rec := &r.ops[op]
@@ -87,17 +87,17 @@ func (r *recorder) close() { r.col.pass(r.ops, r.slot, r.col.slots.last()+1) }
 // fail keeps account of an error that ended an operation due at t.
 func (r *recorder) fail(err error, t int64) Outcome {
 	class, code := driver.Classify(err)
-	if t >= r.col.slots.warmup {
-		r.note(class, code, err, t-r.col.slots.warmup).Count++
+	if t >= r.col.slots.start() {
+		r.note(class, code, err, t-r.col.slots.start()).Count++
 	}
 	return outcomeOf(class)
 }
 
 // again keeps account of an error after which the operation due at t is tried again.
 func (r *recorder) again(err error, t int64) {
-	if t >= r.col.slots.warmup {
+	if t >= r.col.slots.start() {
 		class, code := driver.Classify(err)
-		r.note(class, code, err, t-r.col.slots.warmup).Retried++
+		r.note(class, code, err, t-r.col.slots.start()).Retried++
 	}
 }
 

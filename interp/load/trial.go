@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sextant/interp/driver"
@@ -18,6 +20,7 @@ type Config struct {
 	Backlog  int           // open loop: how many operations may wait for a client
 	Retry    Retry         // of operations that ended in a conflict
 	Warmup   time.Duration
+	Auto     bool // the warm-up ends as soon as the rate is steady; Warmup is its limit
 	Window   time.Duration
 	Interval time.Duration // of the time series
 	Drain    time.Duration // after the window, for operations in flight
@@ -43,6 +46,8 @@ type Retry struct {
 // A Result is everything that one trial's load has shown.
 type Result struct {
 	Started time.Time     // wall clock at the start of the window
+	Warmup  time.Duration // as it was
+	Steady  bool          // an automatic warm-up found the rate steady
 	Window  time.Duration // measured span
 	Ops     []OpResult    // parallel to the workload's operation types
 	Slots   []Slot        // the time series, by operation type and slot
@@ -89,7 +94,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	shape.Clients = cfg.Clients
 	t := &trial{cfg: cfg, shape: shape, session: map[sessionKey]*Hist[uint64]{}}
 	t.slots = slots{warmup: int64(cfg.Warmup), window: int64(cfg.Window), interval: int64(cfg.Interval)}
-	t.end = t.slots.warmup + t.slots.window
+	if cfg.Auto {
+		t.slots.begin = new(atomic.Int64)
+	}
 	t.col = newCollector(t.slots, cfg.Clients, len(shape.Ops))
 	if cfg.Rate != nil {
 		t.queue = newQueue(newSchedule(*cfg.Rate, cfg.Seed, cfg.Warmup), t.slots, cfg.Backlog)
@@ -115,13 +122,14 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 }
 
 type trial struct {
-	cfg   Config
-	shape *driver.Workload
-	slots slots
-	end   int64 // of the window, on the clock
-	clock clock
-	col   *collector
-	queue *queue // of an open loop; nil in a closed one
+	cfg     Config
+	shape   *driver.Workload
+	slots   slots
+	steady  bool // the warm-up has settled
+	settled int  // seconds that were looked at for it
+	clock   clock
+	col     *collector
+	queue   *queue // of an open loop; nil in a closed one
 
 	mu      sync.Mutex
 	session map[sessionKey]*Hist[uint64]
@@ -231,42 +239,46 @@ func (t *trial) supervise(ctx context.Context, cancel context.CancelFunc, client
 	begun, ended := false, false
 	mark := func() {
 		now := t.clock.now()
-		if !begun && now >= t.slots.warmup {
+		if !begun && now >= t.slots.start() {
 			begun = true
 			t.cfg.onWindow(true)
 		}
-		if !ended && now >= t.end {
+		if !ended && now >= t.slots.end() {
 			ended = true
 			t.cfg.onWindow(false)
 		}
 	}
 	mark()
-	stop := t.end + int64(t.cfg.Drain)
+	stop := int64(math.MaxInt64) // of everything, when the run is interrupted
 	done := ctx.Done()
 	for {
 		select {
 		case <-finished:
 			// The clients of an open loop have nothing more to do once the last operation is done; the window still lasts.
-			if ctx.Err() == nil && t.clock.now() < t.end {
-				_ = t.clock.wait(ctx, t.end)
+			if ctx.Err() == nil && t.clock.now() < t.slots.end() {
+				_ = t.clock.wait(ctx, t.slots.end())
 			}
 			mark()
 			return nil
 		case <-done:
 			done = nil
-			stop = min(stop, t.clock.now()+int64(t.cfg.Drain))
+			stop = t.clock.now() + int64(t.cfg.Drain)
 			cancel()
 		case <-ticker.C:
 			mark()
 		}
 		now := t.clock.now()
-		for _, c := range clients {
-			c.watch(now, now >= stop)
+		if !begun {
+			t.settle(now)
 		}
-		if now >= stop {
+		over := min(stop, t.slots.end()+int64(t.cfg.Drain))
+		for _, c := range clients {
+			c.watch(now, now >= over)
+		}
+		if now >= over {
 			cancel()
 		}
-		if now >= stop+int64(t.grace()) {
+		if now >= over+int64(t.grace()) {
 			return &driver.Error{Class: driver.Timeout, Err: fmt.Errorf("an operation did not end within %v after it was told to", t.grace())}
 		}
 	}

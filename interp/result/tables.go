@@ -22,6 +22,7 @@ type TrialRow struct {
 	Clients       int32    `parquet:"clients" doc:"clients = sessions"`
 	StartedAt     *int64   `parquet:"started_at,timestamp(microsecond)" doc:"start of the window, UTC; null when it did not start"`
 	WindowS       *float64 `parquet:"window_s" doc:"measured span in seconds"`
+	WarmupS       *float64 `parquet:"warmup_s" doc:"warm-up before it in seconds, as it was"`
 	Scheduled     bool     `parquet:"scheduled" doc:"open loop: operations had due instants; false: closed loop, response time equals service time"`
 	Status        string   `parquet:"status" doc:"ok, failed, or skipped"`
 	Reason        *string  `parquet:"reason" doc:"why it failed or was skipped"`

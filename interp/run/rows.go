@@ -25,7 +25,7 @@ func fillCounts(row *result.TrialRow, r *load.Result) {
 	attempts := r.Attempts()
 	ok, missing, late := r.Total(load.OK), r.Total(load.NotFound), r.Total(load.TimedOut)
 	row.StartedAt = ptr(micros(r.Started))
-	row.WindowS = ptr(w)
+	row.WindowS, row.WarmupS = ptr(w), ptr(r.Warmup.Seconds())
 	row.Attempts, row.Succeeded, row.NotFound, row.TimedOut = ptr(attempts), ptr(ok), ptr(missing), ptr(late)
 	row.Failed = ptr(attempts - ok - missing - late)
 	row.Dropped, row.Retried = ptr(r.Dropped), ptr(r.Retried())

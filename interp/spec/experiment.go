@@ -82,6 +82,7 @@ type Measure struct {
 	Load     Load          `json:"load"`
 	Level    Level         `json:"level"`
 	Warmup   time.Duration `json:"warmup"`
+	Auto     bool          `json:"auto_warmup,omitempty"` // it ends as soon as the rate is steady; Warmup is the limit
 	Window   time.Duration `json:"measure"`
 	Interval time.Duration `json:"interval"`
 	Timeout  time.Duration `json:"timeout"` // of one operation; 0: none of its own
@@ -97,6 +98,9 @@ func (m *Measure) Canonical() map[string]any {
 		"load":     m.Load.Canonical(),
 		"level":    m.Level.String(),
 		"warmup":   m.Warmup, "measure": m.Window, "interval": m.Interval, "timeout": m.Timeout, "reset": m.Reset,
+	}
+	if m.Auto {
+		c["warmup"] = "auto"
 	}
 	if m.Retry.Max > 0 { // absent otherwise: ids of measures without retries stay what they were
 		c["retry"] = map[string]any{"max": int64(m.Retry.Max), "first": m.Retry.First, "limit": m.Retry.Limit}
