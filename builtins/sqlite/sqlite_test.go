@@ -94,6 +94,35 @@ func TestJournalModeComesBack(t *testing.T) {
 	}
 }
 
+// The same for a throwaway file, whose own mode is the write-ahead log.
+func TestWriteAheadLogComesBack(t *testing.T) {
+	t.Setenv("SEXTANT_TMPDIR", t.TempDir())
+	o := map[string]any{"busy_timeout": time.Second}
+	d := Driver()
+	sys, err := d.Open(t.Context(), driver.Target{System: &spec.System{Type: "sqlite", Maker: "local", Options: o}, Options: o, Log: func(string, string) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sys.Close(t.Context()) //nolint:errcheck // the test is over
+	for _, x := range [][2]string{{"journal_mode=delete", "delete"}, {"full", "wal"}} {
+		l, err := d.ParseLevel(x[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := sys.Session(t.Context(), l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Level(t.Context(), spec.Level{})
+		if err != nil || !strings.HasSuffix(got, "journal_mode="+x[1]) {
+			t.Errorf("at %s the level is %q, %v", x[0], got, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A writer that waits too long for another one is a time-out with SQLite's code.
 func TestBusy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")

@@ -280,3 +280,20 @@ func TestDiskFull(t *testing.T) {
 	conserve(t, run)
 	t.Logf("%d trials were committed before the disk was full", before)
 }
+
+// More clients than the server takes sessions are refused before anything is run, with the limit and its cause.
+func TestMoreClientsThanSessions(t *testing.T) {
+	startPostgres(t, "unused") // skips where there is none
+	dir := t.TempDir()
+	script(t, dir, `experiment("many", system = postgres.local(settings = {"max_connections": 10}), workload = workload.ycsb("c", records = 10),
+    sweep = grid(concurrency = [1, 20]), warmup = "0s", measure = "100ms")`)
+	cmd := sextant(t, dir, "run", "x.star")
+	cmd.Env = append(cmd.Env, "SEXTANT_TMPDIR=") // where a server's own user gets in
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "the plan has up to 20 clients, but postgres takes 6 sessions (max_connections = 10, of which 3 are reserved and 1 in use)") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "results", "many")); !os.IsNotExist(err) {
+		t.Errorf("there is a run: %v", err)
+	}
+}
