@@ -1,9 +1,9 @@
-# Targets: build, demo, test, bench, lint, generate, ci. See README.md.
+# Targets: build, demo, test, bench, bench-load, lint, generate, readers, notebook, ci. See README.md.
 export CGO_ENABLED ?= 0
 PYTHON ?= python3
 VENV := .venv
 
-.PHONY: build demo test bench lint generate servers python readers notebook ci
+.PHONY: build demo test bench bench-load lint generate servers python readers notebook ci
 build:
 	go build -trimpath -o bin/sextant ./cmd/sextant
 
@@ -19,7 +19,12 @@ servers:
 	@.ci/servers
 
 bench: build
-	go test -run '^$$' -bench . -benchmem ./interp/... ./builtins/...
+	go test -run '^$$' -bench . -benchtime 1x -benchmem -timeout 40m ./interp/... ./builtins/... ./cmd/...
+
+# The load engine alone, and against pgbench in turns; interp/load/README.md holds its figures.
+bench-load:
+	go test -run '^$$' -bench 'Recorder|Engine|OpenLoop|ThousandClients|LongRun' -benchmem ./interp/load
+	go test -run '^$$' -bench AgainstPgbench -benchtime 1x -timeout 20m ./builtins/postgres
 
 lint:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not gofmt-ed:"; echo "$$out"; exit 1; fi
