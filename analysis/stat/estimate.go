@@ -117,3 +117,10 @@ func clamp(i, n int) int { return min(max(i, 0), n-1) }
 
 // Median is the middle value, or the mean of the two in the middle.
 func Median(x []float64) (float64, error) { return Quantile(x, 0.5, LinearType) }
+
+// SmallestDifference is the difference between the means of two samples of n values each, in the unit of sd, that chance
+// alone exceeds once in 20 times: t(0.975, 2n-2) sd sqrt(2/n).
+func SmallestDifference(sd float64, n int) float64 {
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(2*n - 2)}.Quantile(0.975)
+	return t * sd * math.Sqrt(2/float64(n))
+}

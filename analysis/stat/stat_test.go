@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"os"
 	"testing"
 )
@@ -188,6 +189,30 @@ func TestMSER5(t *testing.T) {
 		v.near(t, "stat_at_d", got.Stat, *v.number(t, "stat_at_d"))
 		if want := string(v.Expected["at_limit"]) == "true"; got.AtLimit != want {
 			t.Errorf("%s: at the limit: %v", v.Name, got.AtLimit)
+		}
+	}
+}
+
+// The smallest difference holds what it promises: equal samples exceed it about once in 20 times.
+func TestSmallestDifference(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{3, 5, 10} {
+		exceeded := 0
+		const trials = 20_000
+		for range trials {
+			a, b := make([]float64, n), make([]float64, n)
+			for i := range n {
+				a[i], b[i] = rng.NormFloat64(), rng.NormFloat64()
+			}
+			pooled := math.Sqrt((*SD(a)**SD(a) + *SD(b)**SD(b)) / 2)
+			ma, _ := Mean(a, 0.95)
+			mb, _ := Mean(b, 0.95)
+			if math.Abs(ma.Value-mb.Value) > SmallestDifference(pooled, n) {
+				exceeded++
+			}
+		}
+		if share := float64(exceeded) / trials; math.Abs(share-0.05) > 0.005 {
+			t.Errorf("n = %d: %.4f instead of 0.05", n, share)
 		}
 	}
 }

@@ -10,6 +10,7 @@
 //	start.go     run, resume: signals, observers
 //	progress.go  what a person sees while it runs
 //	show.go      show: tables of a run
+//	noise.go     noise: how much a measurement varies when nothing is changed
 //	doc.go       doc: what scripts can name
 //
 // Exit codes: 0 fine, 1 some trial or check failed, 2 bad script or usage, 130 interrupted.

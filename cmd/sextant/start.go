@@ -48,7 +48,7 @@ func (e *env) runCommand() *cobra.Command {
 			}
 			return e.all(c.Context(), plans, func(ctx context.Context, plan *engine.Plan, obs engine.Observer) (*engine.Report, error) {
 				return engine.Start(ctx, e.options(out, failFast, obs), p, plan, sel.where)
-			})
+			}, e.showRun)
 		}}
 	sel.flags(c)
 	c.Flags().StringVar(&out, "out", "results", "`FOLDER` of the results")
@@ -89,13 +89,20 @@ func (e *env) resumeCommand() *cobra.Command {
 			if x == nil {
 				return &usageError{fmt.Errorf("the script in %s has no experiment %q any more", dir, m.Experiment)}
 			}
-			plan, err := planOf(x, m.Where)
+			where, show := m.Where, e.showRun
+			if m.Noise {
+				if x, err = noiseOf(x, m.Where, m.Repeats); err != nil {
+					return err
+				}
+				where, show = "", e.showNoise
+			}
+			plan, err := planOf(x, where)
 			if err != nil {
 				return err
 			}
 			return e.all(c.Context(), []*engine.Plan{plan}, func(ctx context.Context, plan *engine.Plan, obs engine.Observer) (*engine.Report, error) {
 				return engine.Resume(ctx, e.options("", failFast, obs), p, plan, dir, m)
-			})
+			}, show)
 		}}
 	c.Flags().BoolVar(&failFast, "fail-fast", false, "stop at the first failed trial")
 	return c
@@ -111,7 +118,7 @@ func runFolder(path string) (string, error) {
 }
 
 // all runs one experiment after the other and gives the exit code as an error.
-func (e *env) all(ctx context.Context, plans []*engine.Plan, start func(context.Context, *engine.Plan, engine.Observer) (*engine.Report, error)) error {
+func (e *env) all(ctx context.Context, plans []*engine.Plan, start func(context.Context, *engine.Plan, engine.Observer) (*engine.Report, error), show func(dir string) error) error {
 	ctx, stop := e.interruptible(ctx)
 	defer stop()
 	failed := false
@@ -123,7 +130,7 @@ func (e *env) all(ctx context.Context, plans []*engine.Plan, start func(context.
 			return e.ended(plan, rep, err)
 		}
 		failed = failed || rep.Failed > 0
-		if err := e.showRun(rep.Dir); err != nil {
+		if err := show(rep.Dir); err != nil {
 			return err
 		}
 	}

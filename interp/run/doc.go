@@ -14,7 +14,7 @@
 //	trial.go     one trial: dataset, hooks, load, counts
 //	rows.go      load.Result -> rows
 //	summary.go   rows of `summary` from the committed trials
-//	environ.go   facts about host, product and script
+//	environ.go   facts about host, product and script; machine.go: what makes this machine noisy
 //	redact.go    secrets out of every text
 //	observer.go  Observer: what a console shows
 //

@@ -27,7 +27,7 @@ type factKey struct{ system, key string }
 
 // volatile facts differ at every start and are no change of the environment.
 func volatile(key string) bool {
-	return strings.HasPrefix(key, "load_average") || key == "memory_available_bytes"
+	return strings.HasPrefix(key, "load_average") || strings.HasPrefix(key, "pressure_") || key == "memory_available_bytes"
 }
 
 // hostFacts notes what is known about machine, product and script. What this machine can't tell is left out.
@@ -55,10 +55,7 @@ func (r *Runner) hostFacts(ctx context.Context) error {
 	if l, err := gload.AvgWithContext(ctx); err == nil {
 		r.fact("", "load_average_1m", strconv.FormatFloat(l.Load1, 'f', 2, 64))
 	}
-	governor := "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
-	if b, err := os.ReadFile(governor); err == nil {
-		r.fact("", "cpu_governor", strings.TrimSpace(string(b)))
-	}
+	r.machineFacts()
 	if d, err := executableDigest(); err == nil {
 		r.fact("", "executable_sha256", d)
 	}

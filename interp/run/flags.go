@@ -52,13 +52,14 @@ func gcPauses() time.Duration {
 // throttledMicros reads how long this process's control group (version 2) was held back by its CPU limit; 0 when there
 // is none.
 func throttledMicros() int64 {
-	b, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		return 0
-	}
-	_, path, _ := strings.Cut(strings.TrimSpace(string(b)), "0::")
-	path, _, _ = strings.Cut(path, "\n")
-	st, err := os.ReadFile(filepath.Join("/sys/fs/cgroup", path, "cpu.stat"))
+	group := controlGroup(func(path string) string {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSpace(string(b))
+	})
+	st, err := os.ReadFile(filepath.Join(group, "cpu.stat"))
 	if err != nil {
 		return 0
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -127,5 +128,37 @@ func TestOverloadedAndThrottled(t *testing.T) {
 	held := func(w *watch, _ *result.TrialRow) { w.throttled = [2]int64{1000, 251_000} }
 	if _, said = judged(measured(steadyCounts()...), spec.Measure{}, held); !strings.Contains(said, "throttled: the control group's CPU limit held sextant back for 250 ms") {
 		t.Errorf("throttled: %q", said)
+	}
+}
+
+func TestNoisyMachineIsTold(t *testing.T) {
+	files := map[string]string{
+		"/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave\n", "/sys/devices/system/cpu/intel_pstate/no_turbo": "0\n",
+		"/proc/loadavg": "900.5 1 1 1/1 1\n", "/proc/self/cgroup": "0::/box\n", "/sys/fs/cgroup/box/cpu.max": "150000 100000\n",
+		"/sys/fs/cgroup/box/memory.max": "max\n", "/proc/pressure/memory": "some avg10=12.50 avg60=0.00 avg300=0.00 total=1\nfull avg10=0.00\n",
+	}
+	read := func(path string) ([]byte, error) {
+		if s, ok := files[path]; ok {
+			return []byte(s), nil
+		}
+		return nil, os.ErrNotExist
+	}
+	r := &Runner{opt: Options{Observer: nobody{}}, secrets: &Secrets{hide: strings.NewReplacer()}}
+	got := strings.Join(r.noteMachine(read), "\n")
+	for _, want := range []string{`governor is "powersave"`, "load average at the start is 900.5", `cpu.max is "150000 100000"`, "waited for memory 12.5 %"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not told in:\n%s", want, got)
+		}
+	}
+	facts := map[string]string{}
+	for _, l := range r.log {
+		row := l.row.(result.EnvironmentRow)
+		facts[row.Key] = row.Value
+	}
+	if facts["cpu_turbo"] != "on" || facts["cgroup_cpu_max"] != "150000 100000" || facts["pressure_memory_avg10"] != "12.50" || facts["cgroup_memory_max"] != "" {
+		t.Errorf("facts: %v", facts)
+	}
+	if w := r.noteMachine(func(string) ([]byte, error) { return nil, os.ErrNotExist }); w != nil {
+		t.Errorf("a machine that tells nothing: %v", w)
 	}
 }

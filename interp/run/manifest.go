@@ -23,7 +23,8 @@ type Manifest struct {
 	Product    string            `json:"product"` // version of sextant
 	Script     string            `json:"script"`  // main file within script/
 	Where      string            `json:"where,omitempty"`
-	Env        map[string]string `json:"env,omitempty"` // values that env() gave, so that a resumed run sees the same
+	Noise      bool              `json:"noise,omitempty"` // an A/A experiment: one cell of the script, again and again
+	Env        map[string]string `json:"env,omitempty"`   // values that env() gave, so that a resumed run sees the same
 	PlanHash   string            `json:"plan_hash"`
 	Seed       uint64            `json:"seed"`
 	Repeats    int               `json:"repeats"`

@@ -24,6 +24,7 @@ type Options struct {
 	Out      string                           // folder of the results
 	Product  string                           // version of sextant
 	FailFast bool                             // stop at the first failed trial
+	Noise    bool                             // the plan is an A/A experiment made from the script's
 	Observer Observer                         // nil: nobody
 }
 
@@ -86,7 +87,7 @@ func Start(ctx context.Context, opt Options, program *lang.Program, plan *Plan, 
 		return nil, err
 	}
 	m.RunID, m.Created, m.Product = r.id, now.UTC(), opt.Product
-	m.Script, m.Where, m.Env = program.Main, where, program.Env
+	m.Script, m.Where, m.Env, m.Noise = program.Main, where, program.Env, opt.Noise
 	if r.lock, err = LockFolder(r.dir); err != nil {
 		return nil, err
 	}
