@@ -134,6 +134,9 @@ func measuresText(p *engine.Plan) string {
 		pairs = append(pairs[:3], fmt.Sprintf("and %d more", len(pairs)-3))
 	}
 	window := low.Window.String()
+	if low.Operations > 0 {
+		window = fmt.Sprintf("of %d operations, at most %s", low.Operations, low.Window)
+	}
 	if low.Window != high.Window {
 		window += " to " + high.Window.String()
 	}

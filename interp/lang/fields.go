@@ -34,6 +34,12 @@ func asDuration(v any) (time.Duration, bool) { d, ok := v.(time.Duration); retur
 // defaultWarmup is the warm-up where a script says nothing.
 const defaultWarmup = 2 * time.Second
 
+// windowCount is a window by count and its limit.
+type windowCount struct {
+	n     int64
+	limit time.Duration
+}
+
 // autoWarmup is the limit of warmup = "auto".
 const autoWarmup = time.Minute
 
@@ -82,6 +88,9 @@ func toField(f int, v starlark.Value) (any, error) {
 			return string(s), oneOf(string(s), []string{"auto", "always", "never"})
 		}
 		return nil, badKind(v, `"auto", "always" or "never"`, "")
+	}
+	if c, is := v.(*countValue); is && f == fWindow {
+		return windowCount{c.n, c.limit}, nil
 	}
 	if f == fWarmup && v == starlark.String("auto") {
 		return "auto", nil
@@ -189,6 +198,9 @@ func (r *resolver) build(t [fields]int32, where func(f int) (site, argument)) *s
 		m.Load = l.l
 	}
 	m.Window, _ = asDuration(r.value(fWindow, t[fWindow]))
+	if c, is := r.value(fWindow, t[fWindow]).(windowCount); is {
+		m.Operations, m.Window = c.n, c.limit
+	}
 	if d, is := asDuration(r.value(fWarmup, t[fWarmup])); is {
 		m.Warmup = d
 	} else if r.value(fWarmup, t[fWarmup]) == "auto" {

@@ -3,6 +3,7 @@ package lang
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
@@ -59,6 +60,17 @@ type rateValue struct {
 func (v *rateValue) String() string        { return fmt.Sprintf("<rate of %d segments>", len(v.segments)) }
 func (v *rateValue) Type() string          { return "rate" }
 func (v *rateValue) Hash() (uint32, error) { return unhashable(v.Type()) }
+
+// countValue is what operations(...) gives: a window by count.
+type countValue struct {
+	opaque
+	n     int64
+	limit time.Duration
+}
+
+func (v *countValue) String() string        { return fmt.Sprintf("<%d operations>", v.n) }
+func (v *countValue) Type() string          { return "operations" }
+func (v *countValue) Hash() (uint32, error) { return unhashable(v.Type()) }
 
 // retryValue is what backoff(...) gives.
 type retryValue struct {

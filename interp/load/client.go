@@ -27,6 +27,7 @@ type client struct {
 	// reads it; cut tells the client that the supervisor has ended the operation with that mark.
 	busy atomic.Int64
 	cut  atomic.Int64
+	done int64 // instant at which the last operation ended
 	last int64 // instant at which the last failed attempt was sent
 
 	mu     sync.Mutex
@@ -88,7 +89,7 @@ func (c *client) run(ctx context.Context) {
 	c.rec.split = open
 	for i := uint64(0); ctx.Err() == nil; i++ {
 		due, ok := c.next(ctx, i, &op)
-		if !ok {
+		if !ok || !c.t.more(due, open) {
 			return
 		}
 		sent, done, err := c.attempt(dctx, &op, &reply, open)
@@ -116,6 +117,7 @@ func (c *client) run(ctx context.Context) {
 		default:
 			c.rec.add(op.Type, due, sent, done, OK)
 		}
+		c.done = done
 		if c.ack != nil {
 			c.ack.Ack(&op, err == nil)
 		}
@@ -155,6 +157,17 @@ func (c *client) next(ctx context.Context, i uint64, op *driver.Op) (due int64, 
 		c.rec.late.Record(c.t.clock.now() - t.due)
 	}
 	return t.due, true
+}
+
+// more takes one of the operations that a window by count may send. It ends the window when there are none left.
+func (t *trial) more(due int64, open bool) bool {
+	if t.cfg.Operations == 0 {
+		return true
+	}
+	if !open {
+		due = t.clock.now()
+	}
+	return due < t.slots.start() || t.left.Add(-1) >= 0
 }
 
 // openStream is the stream of all operations of an open loop; no client has this number.

@@ -14,6 +14,7 @@ func (t *trial) result(clients []*client) *Result {
 	}
 	res.Slots = t.col.done
 	t.arrivals(res)
+	t.cutShort(res, clients)
 	for i := range res.Slots {
 		res.Slots[i].Index -= t.slots.windowSlot()
 		res.Slots[i].Start -= time.Duration(t.slots.start())
@@ -45,6 +46,35 @@ func (t *trial) result(clients []*client) *Result {
 		}
 	}
 	return res
+}
+
+// cutShort gives a window that has ended by the count of its operations its true length. The slots after it go.
+func (t *trial) cutShort(res *Result, clients []*client) {
+	if t.cfg.Operations == 0 || t.left.Load() > 0 {
+		return
+	}
+	var end int64
+	for _, c := range clients {
+		end = max(end, c.done)
+	}
+	end = min(max(end, t.slots.start()+1), t.slots.end())
+	res.Window = time.Duration(end - t.slots.start())
+	res.Slots = slices.DeleteFunc(res.Slots, func(s Slot) bool { return int64(s.Start) >= end })
+	for i := range res.Slots {
+		s := &res.Slots[i]
+		s.Length = min(s.Length, time.Duration(end)-s.Start)
+	}
+	res.Due = res.Attempts()
+	res.Dropped = 0
+	if t.queue != nil { // those that had no room while it lasted
+		for i, a := range t.queue.series {
+			slot := t.queue.first + i
+			if from, _ := t.slots.span(slot); slot >= t.slots.windowSlot() && from < end {
+				res.Dropped += a.dropped
+			}
+		}
+		res.Due += res.Dropped
+	}
 }
 
 // arrivals adds what the queue of an open loop has seen.

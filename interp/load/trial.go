@@ -23,12 +23,14 @@ type Config struct {
 	Auto     bool // the warm-up ends as soon as the rate is steady; Warmup is its limit
 	Window   time.Duration
 	Interval time.Duration // of the time series
-	Drain    time.Duration // after the window, for operations in flight
-	Timeout  time.Duration // of one operation; 0: none but the trial's end
-	Connect  time.Duration // deadline for opening all sessions; 0: 30 s
-	Teardown time.Duration // deadline for closing them, and for one that doesn't end when told to; 0: 10 s
-	Seed     uint64
-	Workload Workload
+	// Operations ends the window after this many were sent; Window is its limit then. 0: the window ends by time.
+	Operations int64
+	Drain      time.Duration // after the window, for operations in flight
+	Timeout    time.Duration // of one operation; 0: none but the trial's end
+	Connect    time.Duration // deadline for opening all sessions; 0: 30 s
+	Teardown   time.Duration // deadline for closing them, and for one that doesn't end when told to; 0: 10 s
+	Seed       uint64
+	Workload   Workload
 	// Open makes a session of one client with its level set and read back. It is called from several goroutines.
 	Open func(ctx context.Context, client int) (driver.Session, error)
 	// OnWindow is called by the supervisor at the start (begin true) and the end of the window. May be nil.
@@ -94,6 +96,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	shape.Clients = cfg.Clients
 	t := &trial{cfg: cfg, shape: shape, session: map[sessionKey]*Hist[uint64]{}}
 	t.slots = slots{warmup: int64(cfg.Warmup), window: int64(cfg.Window), interval: int64(cfg.Interval)}
+	t.left.Store(cfg.Operations)
 	if cfg.Auto {
 		t.slots.begin = new(atomic.Int64)
 	}
@@ -125,8 +128,9 @@ type trial struct {
 	cfg     Config
 	shape   *driver.Workload
 	slots   slots
-	steady  bool // the warm-up has settled
-	settled int  // seconds that were looked at for it
+	left    atomic.Int64 // operations that the window may still send, when it ends by their count
+	steady  bool         // the warm-up has settled
+	settled int          // seconds that were looked at for it
 	clock   clock
 	col     *collector
 	queue   *queue // of an open loop; nil in a closed one
@@ -255,10 +259,13 @@ func (t *trial) supervise(ctx context.Context, cancel context.CancelFunc, client
 		select {
 		case <-finished:
 			// The clients of an open loop have nothing more to do once the last operation is done; the window still lasts.
-			if ctx.Err() == nil && t.clock.now() < t.slots.end() {
+			if ctx.Err() == nil && t.cfg.Operations == 0 && t.clock.now() < t.slots.end() {
 				_ = t.clock.wait(ctx, t.slots.end())
 			}
 			mark()
+			if begun && !ended {
+				t.cfg.onWindow(false)
+			}
 			return nil
 		case <-done:
 			done = nil

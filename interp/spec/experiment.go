@@ -84,10 +84,12 @@ type Measure struct {
 	Warmup   time.Duration `json:"warmup"`
 	Auto     bool          `json:"auto_warmup,omitempty"` // it ends as soon as the rate is steady; Warmup is the limit
 	Window   time.Duration `json:"measure"`
-	Interval time.Duration `json:"interval"`
-	Timeout  time.Duration `json:"timeout"` // of one operation; 0: none of its own
-	Reset    string        `json:"reset"`   // "auto", "always", "never"
-	Retry    Retry         `json:"retry,omitzero"`
+	// Operations ends the window after this many; Window is the limit then. 0: by time.
+	Operations int64         `json:"operations,omitempty"`
+	Interval   time.Duration `json:"interval"`
+	Timeout    time.Duration `json:"timeout"` // of one operation; 0: none of its own
+	Reset      string        `json:"reset"`   // "auto", "always", "never"
+	Retry      Retry         `json:"retry,omitzero"`
 }
 
 // Canonical is everything that makes two measures different trials.
@@ -98,6 +100,9 @@ func (m *Measure) Canonical() map[string]any {
 		"load":     m.Load.Canonical(),
 		"level":    m.Level.String(),
 		"warmup":   m.Warmup, "measure": m.Window, "interval": m.Interval, "timeout": m.Timeout, "reset": m.Reset,
+	}
+	if m.Operations > 0 {
+		c["operations"] = m.Operations
 	}
 	if m.Auto {
 		c["warmup"] = "auto"
