@@ -129,6 +129,9 @@ func TestRule5PhasesDoNotLeak(t *testing.T) {
 			t.Fatal(err)
 		}
 		invariants(t, r)
+		if want := 3 * cfg.Window; r.Busy < want-time.Millisecond || r.Busy > want {
+			t.Errorf("busy %v of %v: the operations of 80 ms kept their clients busy in the window, too", r.Busy, want)
+		}
 		if got, want := r.Attempts(), int64(3*180); got != want {
 			t.Errorf("%d attempts, want %d: the window's first 20 ms had none due", got, want)
 		}

@@ -21,7 +21,7 @@ type recorder struct {
 	slot  int
 	until int64        // end of the current slot on the trial's clock
 	split bool         // service times are recorded apart
-	busy  int64        // ns spent in operations due in the window
+	busy  int64        // ns of the window spent in operations
 	late  Hist[uint32] // ns between due and sent of operations whose client was waiting for them
 	errs  map[errKey]*ErrorStat
 }
@@ -53,8 +53,9 @@ func (r *recorder) add(op int, due, sent, done int64, o Outcome) {
 	if due >= r.until {
 		r.roll(due)
 	}
-	if r.slot >= r.col.slots.windowSlot() {
-		r.busy += done - sent
+	// An operation that was sent in the warm-up and is still under way in the window keeps its client busy all the same.
+	if from, to := max(sent, r.col.slots.start()), min(done, r.col.slots.end()); to > from {
+		r.busy += to - from
 	}
 	rec := &r.ops[op]
 	rec.touched = true

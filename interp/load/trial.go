@@ -62,8 +62,8 @@ type Result struct {
 	LostReason error
 	// ClockJump is how far the wall clock moved against the monotonic one during the trial.
 	ClockJump time.Duration
-	// Busy is the time that the clients spent in operations due in the window. By Little's law it is the window times the
-	// mean number of operations in flight.
+	// Busy is the time of the window that the clients spent in operations, whenever those were due. It is the window times
+	// the mean number of operations in flight.
 	Busy time.Duration
 	// Open loop: operations due in the window, how many of them were never sent, and how late those were sent whose client
 	// was waiting for their instant.
