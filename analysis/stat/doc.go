@@ -4,6 +4,10 @@
 // Map of the package:
 //
 //	estimate.go  Mean (t interval), SD, CV, Quantile (Hyndman-Fan types 1, 6, 7, 8), Median
+//	twosample.go Welch, Paired, MannWhitney, HodgesLehmann, EffectSize
+//	correlation.go  Pearson, Spearman, Kendall, Autocorrelation, DurbinWatson
+//	groups.go    ANOVA, BrownForsythe, KruskalWallis; Bonferroni, Holm, BenjaminiHochberg
+//	ratio.go     Ratio, ChangePct, Scalability, LittlesLaw
 //	trend.go     MannKendall, MSER5: is a series steady, and where does its warm-up end
 //	summary.go   Summarize: one sample's description; Stability: its class by CV
 //

@@ -22,6 +22,21 @@ type Estimate struct {
 // ErrEmpty is a statistic of no values.
 var ErrEmpty = errors.New("a statistic of no values is undefined")
 
+// ErrRange is a sample with a value that can't be computed with.
+var ErrRange = errors.New("a value is not finite, or too large for its square to be")
+
+// usable refuses samples with NaN, infinite or huge values, whose squares would overflow.
+func usable(samples ...[]float64) error {
+	for _, x := range samples {
+		for _, v := range x {
+			if !(math.Abs(v) < 1e150) {
+				return ErrRange
+			}
+		}
+	}
+	return nil
+}
+
 // few is the sample size below which a t interval rests on very few degrees of freedom.
 const few = 5
 
@@ -33,6 +48,9 @@ func Mean(x []float64, confidence float64) (Estimate, error) {
 	}
 	if !(confidence > 0 && confidence < 1) {
 		return Estimate{}, fmt.Errorf("a confidence of %v is not between 0 and 1", confidence)
+	}
+	if err := usable(x); err != nil {
+		return Estimate{}, err
 	}
 	e := Estimate{Value: stat.Mean(x, nil), N: len(x), Method: "mean, t interval"}
 	sd := SD(x)
@@ -90,6 +108,9 @@ func Quantile(x []float64, p float64, typ QuantileType) (float64, error) {
 	}
 	if !(p >= 0 && p <= 1) {
 		return 0, fmt.Errorf("a quantile at %v is not between 0 and 1", p)
+	}
+	if err := usable(x); err != nil {
+		return 0, err
 	}
 	s := slices.Clone(x)
 	slices.Sort(s)

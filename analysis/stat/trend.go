@@ -23,6 +23,9 @@ func MannKendall(t, x []float64) (Trend, error) {
 	if n < 3 || len(t) != n {
 		return Trend{}, ErrEmpty
 	}
+	if err := usable(t, x); err != nil {
+		return Trend{}, err
+	}
 	var r Trend
 	slopes := make([]float64, 0, n*(n-1)/2)
 	for i := range n {
@@ -90,6 +93,9 @@ func MSER5(x []float64) (Truncation, error) {
 	m := len(x) / mserBatch
 	if m < 2 {
 		return Truncation{}, ErrEmpty
+	}
+	if err := usable(x); err != nil {
+		return Truncation{}, err
 	}
 	y := make([]float64, m)
 	for i := range y {

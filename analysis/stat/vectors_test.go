@@ -1,0 +1,280 @@
+package stat
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"testing"
+)
+
+// raw is a case whose inputs and results differ by function.
+type raw struct {
+	Name      string
+	Inputs    map[string]json.RawMessage
+	Expected  map[string]json.RawMessage
+	Tolerance struct{ Rel, Abs float64 }
+}
+
+func (r *raw) list(key string) []float64 {
+	var l []float64
+	_ = json.Unmarshal(r.Inputs[key], &l) // an input that isn't there is nil
+	return l
+}
+
+func (r *raw) lists(key string) [][]float64 {
+	var l [][]float64
+	_ = json.Unmarshal(r.Inputs[key], &l)
+	return l
+}
+
+func (r *raw) num(key string, def float64) float64 {
+	v := def
+	_ = json.Unmarshal(r.Inputs[key], &v)
+	return v
+}
+
+// outcome is what a function gave, by the names of the vectors; a list where there are several numbers.
+type outcome map[string]any
+
+// calls are the functions by the names of the vectors. What a vector expects beyond this is no part of a function here.
+func calls() map[string]func(r *raw) (outcome, error) {
+	opt := func(p *float64) any {
+		if p == nil {
+			return nil
+		}
+		return *p
+	}
+	test := func(t Test, err error) (outcome, error) {
+		return outcome{"mean_diff": t.Value, "r": t.Value, "rho": t.Value, "t": t.Statistic, "df": t.DF, "p": t.P, "p_t": t.P, "lo": opt(t.Lo), "hi": opt(t.Hi)}, err
+	}
+	group := func(names ...string) func(GroupTest, error) (outcome, error) {
+		return func(g GroupTest, err error) (outcome, error) {
+			return outcome{names[0]: g.Statistic, "df": g.DF1, "df1": g.DF1, "df2": g.DF2, names[1]: g.P, names[2]: g.Effect}, err
+		}
+	}
+	return map[string]func(r *raw) (outcome, error){
+		"pearson": func(r *raw) (outcome, error) {
+			return test(Pearson(r.list("x"), r.list("y"), r.num("confidence", 0.95)))
+		},
+		"pearson_from_r": func(r *raw) (outcome, error) {
+			return test(PearsonOf(r.num("r", 0), int(r.num("n", 0)), r.num("confidence", 0.95)))
+		},
+		"spearman": func(r *raw) (outcome, error) { return test(Spearman(r.list("x"), r.list("y"))) },
+		"welch_t":  func(r *raw) (outcome, error) { return test(Welch(r.list("x"), r.list("y"), r.num("confidence", 0.95))) },
+		"paired_t": func(r *raw) (outcome, error) {
+			return test(Paired(r.list("x"), r.list("y"), r.num("confidence", 0.95)))
+		},
+		"kendall": func(r *raw) (outcome, error) {
+			k, err := Kendall(r.list("x"), r.list("y"))
+			return outcome{"tau_b": k.TauB, "z": k.Z, "p_normal": k.P}, err
+		},
+		"mann_whitney": func(r *raw) (outcome, error) {
+			m, err := MannWhitney(r.list("x"), r.list("y"))
+			out := outcome{"U1": m.U1, "U2": m.U2, "p_normal_cc": m.PNormal}
+			if m.Exact {
+				out["p_exact"] = m.P
+			}
+			return out, err
+		},
+		"mann_whitney_min_p": func(r *raw) (outcome, error) {
+			var p []float64
+			for _, n := range r.list("n") {
+				p = append(p, MannWhitneyMinP(int(n), int(n)))
+			}
+			return outcome{"p": p}, nil
+		},
+		"hodges_lehmann": func(r *raw) (outcome, error) {
+			e, err := HodgesLehmann(r.list("x"), r.list("y"), r.num("confidence", 0.95))
+			return outcome{"shift": e.Value, "lo": opt(e.Lo), "hi": opt(e.Hi)}, err
+		},
+		"cohens_d": func(r *raw) (outcome, error) {
+			e, err := EffectSize(r.list("x"), r.list("y"))
+			return outcome{"d": e.CohenD, "hedges_g": e.HedgesG, "pooled_sd": e.PooledSD}, err
+		},
+		"cliffs_delta": func(r *raw) (outcome, error) {
+			x, y := r.list("x"), r.list("y")
+			return outcome{"delta": 2*pairs(x, y)/float64(len(x)*len(y)) - 1}, nil
+		},
+		"p_adjust": func(r *raw) (outcome, error) {
+			p, m := r.list("p"), int(r.num("m", 0))
+			return outcome{"bonferroni": Bonferroni(p, m), "holm": Holm(p, m), "bh": BenjaminiHochberg(p, m)}, nil
+		},
+		"kruskal_wallis": func(r *raw) (outcome, error) { return group("H", "p", "epsilon_sq")(KruskalWallis(r.lists("groups"))) },
+		"anova_oneway":   func(r *raw) (outcome, error) { return group("F", "p", "eta_sq")(ANOVA(r.lists("groups"))) },
+		"levene": func(r *raw) (outcome, error) {
+			return group("W_median", "p_median", "-")(BrownForsythe(r.lists("groups")))
+		},
+		"ratio_log_delta": func(r *raw) (outcome, error) {
+			e, err := Ratio(r.list("x"), r.list("y"), r.num("confidence", 0.95))
+			return outcome{"ratio": e.Value, "lo": opt(e.Lo), "hi": opt(e.Hi)}, err
+		},
+		"autocorr": func(r *raw) (outcome, error) {
+			out := outcome{}
+			var err error
+			for lag, name := range map[int]string{1: "r1", 2: "r2", 3: "r3"} {
+				if out[name], err = Autocorrelation(r.list("x"), lag); err != nil {
+					return nil, err
+				}
+			}
+			out["ess_ar1_clipped"], err = EffectiveSize(r.list("x"))
+			return out, err
+		},
+		"durbin_watson": func(r *raw) (outcome, error) {
+			d, err := DurbinWatson(r.list("residuals"))
+			return outcome{"dw": d}, err
+		},
+		"littles_law": func(r *raw) (outcome, error) {
+			return outcome{"concurrency": LittlesLaw(r.num("throughput", 0), r.num("response_s", 0), r.num("think_s", 0))}, nil
+		},
+		"relative_change": func(r *raw) (outcome, error) {
+			c, err := ChangePct(r.num("base", 0), r.num("new", 0))
+			return outcome{"change_pct": c}, err
+		},
+		"scalability_ratio": func(r *raw) (outcome, error) {
+			a, b, err := Scalability(r.num("tps_low", 0), r.num("tps_high", 0), r.num("n_low", 0), r.num("n_high", 0))
+			return outcome{"ratio": a, "efficiency": b}, err
+		},
+		"t_tail": func(r *raw) (outcome, error) {
+			var p []float64
+			for i, t := range r.list("t") {
+				p = append(p, tTail(t, r.list("df")[i]))
+			}
+			return outcome{"p": p}, nil
+		},
+		"f_tail": func(r *raw) (outcome, error) {
+			var p []float64
+			for i, f := range r.list("f") {
+				p = append(p, fTail(f, r.list("d1")[i], r.list("d2")[i]))
+			}
+			return outcome{"p": p}, nil
+		},
+		"t_quantile": func(r *raw) (outcome, error) {
+			var q []float64
+			for _, df := range r.list("df") {
+				q = append(q, tQuantile(r.num("p", 0), df))
+			}
+			return outcome{"t": q}, nil
+		},
+	}
+}
+
+// TestVectors: every function gives what R and scipy give, at each case's tolerance.
+func TestVectors(t *testing.T) {
+	b, err := os.ReadFile("testdata/vectors.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string][]raw
+	if err := json.Unmarshal(b, &all); err != nil {
+		t.Fatal(err)
+	}
+	cases, numbers := 0, 0
+	for name, call := range calls() {
+		if len(all[name]) == 0 {
+			t.Errorf("no vectors for %s", name)
+		}
+		for i := range all[name] {
+			r := &all[name][i]
+			got, err := call(r)
+			if err != nil {
+				t.Errorf("%s %s: %v", name, r.Name, err)
+				continue
+			}
+			n := compare(t, name, r, got)
+			if n == 0 {
+				t.Errorf("%s %s: nothing was compared", name, r.Name)
+			}
+			cases++
+			numbers += n
+		}
+	}
+	t.Logf("%d cases, %d numbers", cases, numbers)
+}
+
+// compare checks every number that both sides have.
+func compare(t *testing.T, name string, r *raw, got outcome) (n int) {
+	t.Helper()
+	near := func(key string, g, w float64) {
+		n++
+		if !(math.Abs(g-w) <= r.Tolerance.Abs+r.Tolerance.Rel*math.Abs(w)) {
+			t.Errorf("%s %s: %s is %v, want %v", name, r.Name, key, g, w)
+		}
+	}
+	for key, j := range r.Expected {
+		g, ok := got[key]
+		if !ok {
+			continue
+		}
+		var one *float64
+		var many []float64
+		switch {
+		case json.Unmarshal(j, &one) == nil && one != nil:
+			if g == nil {
+				t.Errorf("%s %s: %s is undefined, want %v", name, r.Name, key, *one)
+				continue
+			}
+			near(key, g.(float64), *one)
+		case json.Unmarshal(j, &many) == nil && many != nil:
+			l := g.([]float64)
+			if len(l) != len(many) {
+				t.Errorf("%s %s: %s has %d numbers, want %d", name, r.Name, key, len(l), len(many))
+				continue
+			}
+			for i := range l {
+				near(key, l[i], many[i])
+			}
+		default: // R says NA, NaN or infinite: undefined here
+			if f, ok := g.(float64); ok && key != "p" {
+				t.Errorf("%s %s: %s is %v, want %s", name, r.Name, key, f, j)
+			}
+		}
+	}
+	return n
+}
+
+// Whatever comes in, a result or an error comes out: no panic, no NaN.
+func FuzzStatistics(f *testing.F) {
+	f.Add([]byte{1, 2, 3, 4}, []byte{5, 6, 7, 8}, uint8(0))
+	f.Add([]byte{}, []byte{0}, uint8(3))
+	f.Add([]byte{9, 9, 9, 9}, []byte{9, 9, 9, 9}, uint8(1))
+	f.Fuzz(func(t *testing.T, a, b []byte, kind uint8) {
+		conv := func(in []byte) []float64 {
+			if len(in) > 40 {
+				in = in[:40]
+			}
+			out := make([]float64, len(in))
+			for i, c := range in {
+				out[i] = float64(c)
+				if kind%2 == 1 {
+					out[i] *= 1e300 / 255
+				}
+			}
+			return out
+		}
+		x, y := conv(a), conv(b)
+		finite := func(what string, err error, v ...float64) {
+			for _, n := range v {
+				if err == nil && n != n {
+					t.Errorf("%s gives NaN without an error for %v %v", what, x, y)
+				}
+			}
+		}
+		w, err := Welch(x, y, 0.95)
+		finite("Welch", err, w.P)
+		m, err := MannWhitney(x, y)
+		finite("MannWhitney", err, m.P, m.U1)
+		h, err := HodgesLehmann(x, y, 0.95)
+		finite("HodgesLehmann", err, h.Value)
+		k, err := KruskalWallis([][]float64{x, y})
+		finite("KruskalWallis", err, k.P)
+		p, err := Pearson(x, y, 0.95)
+		finite("Pearson", err, p.Value, p.P)
+		q, err := Kendall(x, y)
+		finite("Kendall", err, q.TauB, q.P)
+		tr, err := MannKendall(x, x)
+		finite("MannKendall", err, tr.P)
+		if _, err := MSER5(x); err == nil && len(x) < 10 {
+			t.Error("MSER5 of fewer than two batches")
+		}
+	})
+}
