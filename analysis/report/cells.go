@@ -102,8 +102,10 @@ func number(v *float64) string {
 		return strconv.FormatFloat(*v, 'f', 1, 64)
 	case a >= 10:
 		return strconv.FormatFloat(*v, 'f', 2, 64)
-	case a >= 0.001:
+	case a >= 1:
 		return strconv.FormatFloat(*v, 'f', 3, 64)
+	case a >= 1e-5:
+		return strconv.FormatFloat(*v, 'f', 2-int(math.Floor(math.Log10(a))), 64)
 	}
 	return strconv.FormatFloat(*v, 'g', 3, 64)
 }

@@ -28,7 +28,7 @@ func TestCells(t *testing.T) {
 		t.Fatal(err, dropped)
 	}
 	want := `scale  level  ops/s  ± 95 %  CV %  n  p50 ms  p95 ms  p99 ms  errors %  failed n
-1000   off    12346   67.80   1.2  5   0.012   0.025   0.037     0.500         0
+1000   off    12346   67.80   1.2  5  0.0123  0.0246  0.0369     0.500         0
 1000   full   900.1       -     -  1   0.500   1.000   1.500         0         2
 2000   off        -       -     -  0       -       -       -         0         3
 `

@@ -4,6 +4,7 @@
 //
 //	table.go  Table: aligned columns within a terminal's width
 //	cells.go  Cells: the table of an experiment's cells, best values in bold
+//	compare.go  Compare: effects with intervals, adjusted p, verdicts in words
 package report
 
 import (

@@ -10,6 +10,7 @@
 //	start.go     run, resume: signals, observers
 //	progress.go  what a person sees while it runs
 //	show.go      show: tables of a run
+//	compare.go   compare: what is faster, slower, the same
 //	noise.go     noise: how much a measurement varies when nothing is changed
 //	doc.go       doc: what scripts can name
 //

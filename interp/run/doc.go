@@ -13,6 +13,7 @@
 //	resources.go a sample a second of host, sextant and server
 //	trial.go     one trial: dataset, hooks, load, counts
 //	rows.go      load.Result -> rows
+//	samples.go   the trials of a cell as samples, for comparisons
 //	summary.go   rows of `summary` from the committed trials
 //	environ.go   facts about host, product and script; machine.go: what makes this machine noisy
 //	redact.go    secrets out of every text
