@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"sextant/builtins/postgres"
+	"sextant/builtins/redis"
 	"sextant/builtins/sqlite"
 	"sextant/builtins/workload"
 	"sextant/interp/driver"
@@ -19,6 +20,7 @@ func Drivers() []driver.Driver {
 	return []driver.Driver{
 		sqlite.Driver(),
 		postgres.Driver(),
+		redis.Driver(),
 	}
 }
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
 	"testing"
 )
 
@@ -13,6 +15,15 @@ func TestWorkloadsOnEverySystem(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) {
 		startPostgres(t, "unused") // skips where there is none
 		everyWorkload(t, `postgres.local(settings = {"fsync": False})`, "off+repeatable read")
+	})
+	t.Run("redis", func(t *testing.T) {
+		if _, err := exec.LookPath("redis-server"); err != nil {
+			if os.Getenv("SEXTANT_REQUIRE_SERVERS") != "" {
+				t.Fatal(err)
+			}
+			t.Skipf("SKIP: %v", err)
+		}
+		everyWorkload(t, "redis.local()", "everysec")
 	})
 }
 

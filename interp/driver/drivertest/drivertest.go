@@ -29,6 +29,9 @@ type Config struct {
 	Levels  []string       // levels that this system can give
 	Refused []string       // levels that it can't
 
+	// Upserts says that the system's updates and inserts write whether or not the key is there, and can't tell.
+	Upserts bool
+
 	Foreign []string // makes a table named `usertable` with one row, not by sextant
 	Count   string   // counts the rows of usertable as one number
 	Value   string   // gives field1 of the row whose key is the one argument

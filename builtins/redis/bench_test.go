@@ -1,0 +1,80 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sextant/interp/driver"
+	"sextant/interp/load"
+	"sextant/interp/spec"
+)
+
+// reads is a load.Workload that reads one record.
+type reads struct{ shape *driver.Workload }
+
+func (r reads) Shape() *driver.Workload        { return r.shape }
+func (reads) Rows(int) int64                   { return 0 }
+func (reads) Row(int, int64, *driver.Row)      {}
+func (reads) Start(uint64)                     {}
+func (reads) Client(int) load.Generator        { return reads{} }
+func (reads) Next(_ *load.Rand, op *driver.Op) { op.Key = []byte("row") }
+
+// BenchmarkAgainstRedisBenchmark compares HGETALL of one record of 10 x 100 bytes with redis-benchmark doing the same, in
+// five interleaved turns. It prints the median rates and ratio, and the ratio's spread.
+func BenchmarkAgainstRedisBenchmark(b *testing.B) {
+	tool, err := exec.LookPath("redis-benchmark")
+	if err != nil {
+		b.Skipf("SKIP: %v", err)
+	}
+	s := local(b, map[string]any{"appendonly": false})
+	shape := &driver.Workload{Tables: []driver.Table{{Name: "t", Key: "k"}}, Ops: []driver.OpType{{Name: "read", Action: driver.Read}}}
+	set := []string{"HSET", "row"}
+	for i := range 10 {
+		name := fmt.Sprintf("field%d", i)
+		shape.Tables[0].Fields = append(shape.Tables[0].Fields, driver.Column{Name: name, Bytes: 100})
+		set = append(set, name, strings.Repeat("x", 100))
+	}
+	if err := s.with(b.Context(), func(x *wire) error { _, err := x.call(set...); return err }); err != nil {
+		b.Fatal(err)
+	}
+	port := s.opt.Addr[strings.LastIndexByte(s.opt.Addr, ':')+1:]
+	for _, clients := range []int{1, 16, 50} {
+		b.Run(fmt.Sprint(clients), func(b *testing.B) {
+			for b.Loop() {
+				var ours, theirs, ratio []float64
+				for range 5 {
+					res, err := load.Run(b.Context(), load.Config{Clients: clients, Warmup: 200 * time.Millisecond, Window: 2 * time.Second, Interval: time.Second,
+						Drain: time.Second, Workload: reads{shape}, Open: func(ctx context.Context, _ int) (driver.Session, error) { return s.Session(ctx, spec.Level{}) }})
+					if err != nil {
+						b.Fatal(err)
+					}
+					n := 40_000 * min(clients, 4)
+					out, err := exec.Command(tool, "-h", "127.0.0.1", "-p", port, "-a", s.opt.Password, "-n", fmt.Sprint(n), "-c", fmt.Sprint(clients), "--csv", "HGETALL", "row").Output()
+					if err != nil {
+						b.Fatal(err)
+					}
+					lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+					var rate float64
+					if _, err := fmt.Sscan(strings.Trim(strings.Split(lines[len(lines)-1], ",")[1], `"`), &rate); err != nil {
+						b.Fatalf("%s: %v", out, err)
+					}
+					x := float64(res.Total(load.OK)) / 2
+					ours, theirs, ratio = append(ours, x), append(theirs, rate), append(ratio, x/rate)
+				}
+				for _, l := range [][]float64{ours, theirs, ratio} {
+					slices.Sort(l)
+				}
+				b.ReportMetric(ours[2], "ops/s-sextant")
+				b.ReportMetric(theirs[2], "ops/s-redis-benchmark")
+				b.ReportMetric(ratio[2], "ratio")
+				b.ReportMetric(ratio[0], "ratio-min")
+				b.ReportMetric(ratio[4], "ratio-max")
+			}
+		})
+	}
+}

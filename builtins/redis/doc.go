@@ -1,0 +1,17 @@
+// Package redis is the driver of Redis: one server, or a primary with replicas.
+//
+// Map of the package:
+//
+//	driver.go   the descriptor: redis.server(url=...), redis.local(...), levels
+//	system.go   system: facts, levels that the topology gives, commands of hooks
+//	local.go    a throwaway server from the installed binary
+//	dataset.go  datasets: pipelined HSETs into an empty database
+//	session.go  session: one client's connection
+//	resp.go     the hot path: RESP2 written and read in place, without allocation
+//	errors.go   Redis' error words -> driver.Error
+//
+// A record is a hash under its key, as in YCSB's binding. For scans the keys are members of the sorted set `_indices`, all
+// with score 0, so that it is in the order of the keys; YCSB's own binding scores by a hash and scans in that order. An
+// update or insert is a HSET: Redis doesn't say whether the key was there, so neither counts as missing or as duplicate.
+// A dataset has a database (number) of its own: a database with keys that sextant did not make is never written to.
+package redis

@@ -1,0 +1,99 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"sextant/interp/driver"
+	"sextant/interp/spec"
+)
+
+// Driver describes Redis.
+func Driver() driver.Driver {
+	return driver.Driver{SystemType: spec.SystemType{
+		Name: "redis",
+		Doc:  "Redis from version 6 on: one that exists, or a throwaway server from the installed binary. No cluster.",
+		Makers: []spec.Maker{
+			{Name: "server", Doc: "a server that exists; the database of the URL must be empty or sextant's", Positional: 1, Params: []spec.Param{
+				{Name: "url", Kind: spec.KindSecret, Required: true, Check: checkURL,
+					Doc: `redis://user:password@host:6379/0 or rediss:// for TLS: secret("REDIS_URL"), or as text when it holds no password`}}},
+			{Name: "local", Doc: "a throwaway server on loopback, with an append-only file, removed at the end", Params: []spec.Param{
+				{Name: "settings", Kind: spec.KindMap, Default: map[string]any{}, Check: checkSettings,
+					Doc: `server settings beside Redis' defaults and appendonly yes, such as {"appendonly": False}`}}},
+		},
+		Levels: []spec.LevelSetting{
+			{Name: "appendfsync", Doc: "CONFIG SET appendfsync on the server (of all its clients), read back with CONFIG GET", Values: levelValues(
+				"no", "the operating system writes the append-only file when it likes",
+				"everysec", "synced once a second: a crash loses up to two seconds",
+				"always", "synced before each reply")},
+			{Name: "wait", Doc: "WAIT n after each write, in the same request; fewer acknowledgements within a second are a time-out", Values: levelValues(
+				"1", "one replica has the write", "2", "two replicas have it", "3", "three replicas have it")},
+		},
+	}, Open: openSystem}
+}
+
+func levelValues(pairs ...string) []spec.LevelValue {
+	var out []spec.LevelValue
+	for p := range slices.Chunk(pairs, 2) {
+		out = append(out, spec.LevelValue{Name: p[0], Doc: p[1]})
+	}
+	return out
+}
+
+// checkURL refuses a URL that stands in the script and holds a password, or that can't be read.
+func checkURL(v any) error {
+	text, ok := v.(string)
+	if !ok {
+		return nil // a secret: read when the run starts
+	}
+	if u, err := url.Parse(text); err == nil && u.User != nil {
+		if _, with := u.User.Password(); with {
+			return errors.New(`holds a password, which would end up in results: put the URL into an environment variable and write url = secret("REDIS_URL")`)
+		}
+	}
+	if _, err := goredis.ParseURL(text); err != nil {
+		return fmt.Errorf("is no URL of a Redis server: %w", err)
+	}
+	return nil
+}
+
+func checkSettings(v any) error {
+	m, _ := v.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+			return fmt.Errorf("names %q, which is no setting", name)
+		}
+		if slices.Contains([]string{"port", "bind", "dir", "daemonize", "requirepass", "unixsocket", "pidfile", "logfile", "databases"}, name) {
+			return fmt.Errorf("can't change %s: sextant needs it to reach the server", name)
+		}
+		switch m[name].(type) {
+		case bool, int64, float64, string:
+		default:
+			return fmt.Errorf("gives %s the value %s, which is no text, number, True or False", name, spec.Display(m[name]))
+		}
+	}
+	return nil
+}
+
+func openSystem(ctx context.Context, t driver.Target) (driver.System, error) {
+	if t.System.Maker == "local" {
+		return openLocal(ctx, t)
+	}
+	text, _ := t.Options["url"].(string)
+	opt, err := goredis.ParseURL(text)
+	if err != nil { // the text of the error may hold the URL
+		return nil, &driver.Error{Class: driver.Other, Err: fmt.Errorf("the URL of %s can't be read", t.System.Name), Hint: "redis://user:password@host:6379/0"}
+	}
+	s := newSystem(opt, t.Log)
+	if err := s.greet(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}

@@ -1,0 +1,122 @@
+package redis
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"sextant/interp/driver"
+	"sextant/interp/driver/sandbox"
+	"sextant/interp/spec"
+)
+
+// server is a throwaway server and its data.
+type server struct {
+	box  *sandbox.Sandbox
+	bin  string
+	proc *sandbox.Server
+}
+
+// binary finds the installed server.
+func binary() (string, error) {
+	for _, name := range []string{"redis-server", "valkey-server"} {
+		if p, err := exec.LookPath(name); err == nil {
+			return p, nil
+		}
+	}
+	return "", &driver.Error{Class: driver.NotFound, Err: errors.New("redis.local() needs redis-server, which is not installed"),
+		Hint: "install it, on Debian: apt-get install redis-server"}
+}
+
+func openLocal(ctx context.Context, t driver.Target) (_ driver.System, err error) {
+	c := &server{}
+	if c.bin, err = binary(); err != nil {
+		return nil, err
+	}
+	if c.box, err = sandbox.New("redis"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.remove())
+		}
+	}()
+	port, err := sandbox.FreePort()
+	if err != nil {
+		return nil, err
+	}
+	password := rand.Text()
+	var b strings.Builder
+	fmt.Fprintf(&b, "bind 127.0.0.1\nport %d\ndir %s\nrequirepass %s\nappendonly yes\nsave \"\"\ndaemonize no\n", port, c.box.Dir, password)
+	settings, _ := t.Options["settings"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		text := spec.Display(settings[name])
+		if on, ok := settings[name].(bool); ok {
+			text = map[bool]string{true: "yes", false: "no"}[on]
+		}
+		fmt.Fprintf(&b, "%s %q\n", name, text)
+	}
+	if err := os.WriteFile(c.box.Path("redis.conf"), []byte(b.String()), 0o600); err != nil {
+		return nil, fmt.Errorf("making a throwaway Redis: %w", err)
+	}
+	s := newSystem(&goredis.Options{Addr: fmt.Sprintf("127.0.0.1:%d", port), Password: password}, t.Log)
+	s.local = c
+	if err := c.start(ctx, s); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// start runs the server and waits until it answers.
+func (c *server) start(ctx context.Context, s *system) (err error) {
+	// The file is named by its full path: Redis replaces its title in the process list, but the argument stays until then.
+	cmd := c.box.Command(context.WithoutCancel(ctx), sandbox.Account{}, c.bin, c.box.Path("redis.conf"), "--set-proc-title", "no")
+	if c.proc, err = c.box.Start(cmd, "server.log"); err != nil {
+		return err
+	}
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for {
+		last := s.greet(ctx)
+		if last == nil {
+			return nil
+		}
+		select {
+		case <-c.proc.Done():
+			log, err := os.ReadFile(c.box.Path("server.log"))
+			if err != nil {
+				return err
+			}
+			lines := strings.Split(strings.TrimSpace(string(log)), "\n")
+			return &driver.Error{Class: driver.Unavailable, Err: fmt.Errorf("the throwaway Redis did not start: %s", strings.Join(lines[max(len(lines)-4, 0):], "; "))}
+		case <-ctx.Done():
+			return fmt.Errorf("the throwaway Redis does not answer: %w", errors.Join(ctx.Err(), last))
+		case <-look.C:
+		}
+	}
+}
+
+func (c *server) processes() []int {
+	if c.proc == nil || !c.proc.Alive() {
+		return nil
+	}
+	return append([]int{c.proc.PID()}, sandbox.Children(c.proc.PID())...)
+}
+
+func (c *server) remove() error {
+	var err error
+	if c.proc != nil {
+		err = c.proc.Stop(syscall.SIGTERM, 10*time.Second)
+	}
+	return errors.Join(err, c.box.Remove())
+}

@@ -1,0 +1,254 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"sextant/interp/driver"
+	"sextant/interp/driver/drivertest"
+	"sextant/interp/spec"
+)
+
+func level(text string) (spec.Level, error) {
+	d := Driver()
+	return d.ParseLevel(text)
+}
+
+func need(t testing.TB) {
+	t.Helper()
+	if _, err := binary(); err == nil {
+		return
+	}
+	if os.Getenv("SEXTANT_REQUIRE_SERVERS") != "" {
+		t.Fatal("redis-server is not installed, and SEXTANT_REQUIRE_SERVERS is set")
+	}
+	t.Skip("SKIP: redis-server is not installed")
+}
+
+func local(t testing.TB, settings map[string]any) *system {
+	t.Helper()
+	need(t)
+	o := map[string]any{"settings": settings}
+	sys, err := Driver().Open(t.Context(), driver.Target{System: &spec.System{Type: "redis", Maker: "local", Name: "redis", Options: o}, Options: o, Log: func(string, string) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := sys.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return sys.(*system)
+}
+
+func suite(maker string, options map[string]any, secrets ...string) drivertest.Config {
+	return drivertest.Config{
+		Driver: Driver(), System: &spec.System{Type: "redis", Maker: maker, Name: "redis", Options: options}, Options: options, Secrets: secrets, Upserts: true,
+		Levels: []string{"appendfsync=no", "everysec", "always"}, Refused: []string{"wait=1", "always+wait=2"},
+		Foreign: []string{"SET usertable mine"},
+		Count:   `EVAL "local n = 0 for _, k in ipairs(redis.call('KEYS', 'user*')) do n = n + 1 end return n" 0`,
+		Value:   `EVAL "return redis.call('HGET', KEYS[1], 'field1')" 1`,
+		Lock:    []string{"CLIENT PAUSE 60000 WRITE"}, Unlock: []string{"CLIENT UNPAUSE"},
+	}
+}
+
+func TestLocal(t *testing.T) {
+	need(t)
+	t.Setenv("SEXTANT_TMPDIR", t.TempDir())
+	drivertest.Run(t, suite("local", map[string]any{"settings": map[string]any{"maxmemory": "100mb"}}))
+}
+
+func TestServer(t *testing.T) {
+	s := local(t, nil)
+	url := "redis://:" + s.opt.Password + "@" + s.opt.Addr + "/3"
+	drivertest.Run(t, suite("server", map[string]any{"url": url}, url, s.opt.Password))
+}
+
+func TestUnreachable(t *testing.T) {
+	s := local(t, nil)
+	for url, want := range map[string]driver.Class{
+		"redis://:wrongpass@" + s.opt.Addr + "/0":               driver.Auth,
+		"redis://" + s.opt.Addr + "/0":                          driver.Auth,
+		"redis://:hush@127.0.0.1:1/0":                           driver.Connection,
+		"redis://:" + s.opt.Password + "@" + s.opt.Addr + "/99": driver.Other,
+	} {
+		o := map[string]any{"url": url}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		_, err := Driver().Open(ctx, driver.Target{System: &spec.System{Maker: "server", Name: "r", Options: o}, Options: o, Log: func(string, string) {}})
+		cancel()
+		if class, _ := driver.Classify(err); err == nil || class != want {
+			t.Errorf("class %s, %v", class, err)
+		}
+		for _, secret := range []string{"wrongpass", "hush", s.opt.Password} {
+			if err != nil && strings.Contains(err.Error(), secret) {
+				t.Errorf("the password shows: %v", err)
+			}
+		}
+	}
+	if err := checkURL("redis://:pw@host/0"); err == nil {
+		t.Error("a password in a script was taken")
+	}
+}
+
+// Without an append-only file there is nothing to sync: the level is refused.
+func TestNoAppendOnlyFile(t *testing.T) {
+	s := local(t, map[string]any{"appendonly": false})
+	l, err := level("always")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lr *driver.LevelRefused
+	if err := s.CheckLevel(t.Context(), l); !errors.As(err, &lr) || !strings.Contains(lr.Reason, "append-only") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The server's own level comes back for a trial that doesn't name one.
+func TestLevelComesBack(t *testing.T) {
+	s := local(t, nil)
+	for _, x := range [][2]string{{"always", "appendfsync=always wait=0"}, {"default", "appendfsync=everysec wait=0"}} {
+		l, err := level(x[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		ses, err := s.Session(t.Context(), l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ses.Level(t.Context(), spec.Level{}); err != nil || got != x[1] {
+			t.Errorf("at %s the level is %q, %v", x[0], got, err)
+		}
+		if err := ses.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A real replica: WAIT is met with it, and a time-out without.
+func TestWait(t *testing.T) {
+	s := local(t, nil)
+	_, port, err := net.SplitHostPort(s.opt.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replica := local(t, map[string]any{"replicaof": "127.0.0.1 " + port, "masterauth": s.opt.Password})
+	w := &driver.Workload{Tables: []driver.Table{{Name: "t", Key: "k", Fields: []driver.Column{{Name: "f", Bytes: 10}}}}, Ops: []driver.OpType{{Name: "update", Action: driver.Update}}}
+	l, err := level("wait=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); s.CheckLevel(t.Context(), l) != nil; {
+		if time.Now().After(deadline) {
+			t.Fatal("the replica does not join")
+		}
+	}
+	ses, err := s.Session(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ses.Close() //nolint:errcheck // the test is over
+	if err := ses.Prepare(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	op := driver.Op{Key: []byte("a"), Fields: []int{0}, Values: [][]byte{[]byte("v")}}
+	do := func() error {
+		var r driver.Reply
+		return ses.Do(t.Context(), &op, &r)
+	}
+	begin := time.Now()
+	for err = do(); err != nil && time.Since(begin) < 20*time.Second; { // the first sync may still be under way
+		err = do()
+	}
+	if err != nil {
+		t.Errorf("with the replica: %v", err)
+	}
+	if err := replica.local.proc.Stop(syscall.SIGKILL, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	err = do()
+	if class, code := driver.Classify(err); class != driver.Timeout || code != "WAIT" {
+		t.Errorf("without it: %v (class %s, code %s)", err, class, code)
+	}
+}
+
+func TestKilledServer(t *testing.T) {
+	s := local(t, map[string]any{"appendfsync": "always"})
+	if _, err := s.Exec(t.Context(), "HSET a f v", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.local.proc.Stop(syscall.SIGKILL, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Exec(t.Context(), "PING", nil); !driver.IsConnection(err) {
+		t.Errorf("after a kill: %v", err)
+	}
+	if again, err := s.Restart(t.Context()); !again || err != nil {
+		t.Fatalf("restarting: %v %v", again, err)
+	}
+	if _, rows, err := s.Query(t.Context(), "HGET a f", nil); err != nil || rows[0][0] != "v" {
+		t.Errorf("after the restart: %v %v", rows, err)
+	}
+}
+
+// pieces is a connection that gives its input in pieces of a size.
+type pieces struct {
+	net.Conn
+	in   []byte
+	size int
+}
+
+func (p *pieces) Write(b []byte) (int, error) { return len(b), nil }
+func (p *pieces) Read(b []byte) (int, error) {
+	n := copy(b, p.in[:min(p.size, len(p.in))])
+	p.in = p.in[n:]
+	if n == 0 {
+		return 0, net.ErrClosed
+	}
+	return n, nil
+}
+
+func TestWireReadsAnyPieces(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	in := "*4\r\n$1\r\na\r\n$-1\r\n:7\r\n$100000\r\n" + long + "\r\n-WRONGTYPE no\r\n+OK\r\n*-1\r\n"
+	for _, size := range []int{1, 3, 4096, 1 << 20} {
+		x := newWire(&pieces{in: []byte(in + in), size: size})
+		var c sum
+		if err := x.count(&c); err != nil || c.leaves != 2 || c.bytes != 100_001 || c.integer != 7 || !c.nilReply {
+			t.Errorf("pieces of %d: %+v, %v", size, c, err)
+		}
+		if err := x.count(&c); err == nil || x.torn {
+			t.Errorf("pieces of %d: an error reply: %v, torn %v", size, err, x.torn)
+		}
+		if err := errors.Join(x.count(&c), x.count(&c)); err != nil {
+			t.Errorf("pieces of %d: %v", size, err)
+		}
+		v, err := x.value()
+		if l, ok := v.([]any); err != nil || !ok || len(l) != 4 || l[0] != "a" || l[1] != nil || l[2] != int64(7) || l[3] != long {
+			t.Errorf("pieces of %d: %v", size, err)
+		}
+		if _, err := x.value(); err == nil {
+			t.Error("an error reply is no error")
+		}
+		_, _ = x.value()
+		_, _ = x.value()
+		if err := x.count(&c); !driver.IsConnection(err) {
+			t.Errorf("pieces of %d: at the end %v", size, err)
+		}
+	}
+}
+
+func FuzzWire(f *testing.F) {
+	f.Add([]byte("*1\r\n$1\r\na\r\n"))
+	f.Add([]byte("$9999999999\r\n"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		var c sum
+		_ = newWire(&pieces{in: in, size: 5}).count(&c)
+		_, _ = newWire(&pieces{in: in, size: 5}).value()
+	})
+}
