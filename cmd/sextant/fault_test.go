@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -149,6 +151,33 @@ func serverPIDs(t *testing.T, base string) []int {
 	return nil
 }
 
+// startRun starts the run of the script in dir, with a folder for throwaway servers where their own user gets in.
+func startRun(t *testing.T, dir string) (cmd *exec.Cmd, base string, out *bytes.Buffer) {
+	t.Helper()
+	base, err := os.MkdirTemp("", "sextant-fault-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // a test that failed may have killed the run: its server must not stay
+		old := os.Getenv("SEXTANT_TMPDIR")
+		err := errors.Join(os.Setenv("SEXTANT_TMPDIR", base), sandbox.Clean(), os.Setenv("SEXTANT_TMPDIR", old), os.RemoveAll(base))
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Chmod(base, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	cmd = sextant(t, dir, "run", "x.star")
+	cmd.Env = append(cmd.Env, "SEXTANT_TMPDIR="+base)
+	out = new(bytes.Buffer)
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, base, out
+}
+
 // faulty runs an experiment on a throwaway PostgreSQL, hits its processes with a signal in the third trial, and gives the
 // run's folder and output.
 func faulty(t *testing.T, sig, then syscall.Signal) (string, string) {
@@ -157,25 +186,7 @@ func faulty(t *testing.T, sig, then syscall.Signal) (string, string) {
 	dir := t.TempDir()
 	script(t, dir, `experiment("fault", system = postgres.local(settings = {"fsync": False}), workload = workload.ycsb("a", records = 200), repeats = 8,
     warmup = "0s", measure = "500ms", deadlines = dict(connect = "10s", drain = "500ms", teardown = "1s", recover = "20s"))`)
-	base, err := os.MkdirTemp("", "sextant-fault-") // where the server's own user gets in
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(base); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := os.Chmod(base, 0o711); err != nil {
-		t.Fatal(err)
-	}
-	cmd := sextant(t, dir, "run", "x.star")
-	cmd.Env = append(cmd.Env, "SEXTANT_TMPDIR="+base)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd, base, out := startRun(t, dir)
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	defer func() { _ = cmd.Process.Kill() }()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"strings"
@@ -17,25 +16,7 @@ func during(t *testing.T, text string, clients int, do func(pids []int)) (run, o
 	startPostgres(t, "unused") // skips where there is none
 	dir := t.TempDir()
 	script(t, dir, text)
-	base, err := os.MkdirTemp("", "sextant-stall-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(base); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := os.Chmod(base, 0o711); err != nil {
-		t.Fatal(err)
-	}
-	cmd := sextant(t, dir, "run", "x.star")
-	cmd.Env = append(cmd.Env, "SEXTANT_TMPDIR="+base)
-	var buf bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &buf, &buf
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd, base, buf := startRun(t, dir)
 	defer func() { _ = cmd.Process.Kill() }()
 	idle := len(serverPIDs(t, base))
 	for deadline := time.Now().Add(60 * time.Second); ; { // the sessions are processes of their own
