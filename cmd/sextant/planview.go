@@ -40,7 +40,11 @@ func (e *env) showPlan(p *engine.Plan, out string, whole bool) error {
 		how = fmt.Sprintf("%d of %d measured by earlier runs", est.Measured, est.LoadRuns)
 	}
 	e.line("  loads      %s of %s, about %s (%s)", count(est.LoadRuns, "load"), count(datasets(p), "dataset"), span(est.Loads), how)
-	e.line("  time       about %s, until %s (windows and warm-ups %s)", span(est.Total()), time.Now().Add(est.Total()).Format("Mon 15:04"), span(est.Windows))
+	form := "Mon 15:04"
+	if est.Total() > 6*24*time.Hour {
+		form = "2 Jan 2006"
+	}
+	e.line("  time       about %s, until %s (windows and warm-ups %s)", span(est.Total()), time.Now().Add(est.Total()).Format(form), span(est.Windows))
 	return nil
 }
 

@@ -22,7 +22,7 @@ func (ev *evaluator) names() (starlark.StringDict, error) {
 	for name, fn := range map[string]builtin{"experiment": ev.experiment, "measure": ev.measure, "closed": ev.closed, "open": ev.open, "ramp": ev.ramp, "steps": ev.steps,
 		"bursts": ev.bursts, "backoff": ev.backoff, "operations": ev.operations, "grid": ev.grid,
 		"paired": ev.paired, "rows": ev.rows, "axis": ev.axis, "log_range": ev.logRange, "env": ev.environment, "secret": ev.secret,
-		repeatGuard: guardedRepeat} {
+		repeatGuard: guardedRepeat, joinGuard: guardedJoin} {
 		d[name] = starlark.NewBuiltin(name, fn)
 	}
 	add := func(name string, v starlark.Value) error {

@@ -2,7 +2,7 @@ package lang
 
 import "go.starlark.net/syntax"
 
-// guardStmts replaces every x * y by a call of the guard, at the operator's position.
+// guardStmts replaces every x * y and x + y by a call of their guards, at the operator's position.
 func guardStmts(stmts []syntax.Stmt) {
 	for _, s := range stmts {
 		switch s := s.(type) {
@@ -10,7 +10,7 @@ func guardStmts(stmts []syntax.Stmt) {
 			s.RHS = guardExpr(s.RHS)
 			s.LHS = guardExpr(s.LHS)
 			if id, ok := s.LHS.(*syntax.Ident); ok && s.Op == syntax.STAR_EQ {
-				s.RHS = repeatCall(s.OpPos, &syntax.Ident{NamePos: id.NamePos, Name: id.Name}, s.RHS)
+				s.RHS = guardCall(repeatGuard, s.OpPos, &syntax.Ident{NamePos: id.NamePos, Name: id.Name}, s.RHS)
 				s.Op = syntax.EQ
 			}
 		case *syntax.DefStmt:
@@ -42,8 +42,8 @@ func guardAll(list []syntax.Expr) {
 	}
 }
 
-func repeatCall(pos syntax.Position, x, y syntax.Expr) syntax.Expr {
-	return &syntax.CallExpr{Fn: &syntax.Ident{NamePos: pos, Name: repeatGuard}, Lparen: pos, Args: []syntax.Expr{x, y}, Rparen: pos}
+func guardCall(guard string, pos syntax.Position, x, y syntax.Expr) syntax.Expr {
+	return &syntax.CallExpr{Fn: &syntax.Ident{NamePos: pos, Name: guard}, Lparen: pos, Args: []syntax.Expr{x, y}, Rparen: pos}
 }
 
 func guardExpr(e syntax.Expr) syntax.Expr {
@@ -54,8 +54,11 @@ func guardExpr(e syntax.Expr) syntax.Expr {
 			return e
 		}
 		e.X, e.Y = guardExpr(e.X), guardExpr(e.Y)
-		if e.Op == syntax.STAR {
-			return repeatCall(e.OpPos, e.X, e.Y)
+		switch e.Op {
+		case syntax.STAR:
+			return guardCall(repeatGuard, e.OpPos, e.X, e.Y)
+		case syntax.PLUS:
+			return guardCall(joinGuard, e.OpPos, e.X, e.Y)
 		}
 	case *syntax.CallExpr:
 		e.Fn = guardExpr(e.Fn)

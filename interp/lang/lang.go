@@ -200,7 +200,7 @@ func fileOptions() *syntax.FileOptions {
 func (ev *evaluator) known() []string {
 	out := make([]string, 0, len(ev.predeclared)+len(starlark.Universe))
 	for n := range ev.predeclared {
-		if n != repeatGuard {
+		if n != repeatGuard && n != joinGuard {
 			out = append(out, n)
 		}
 	}

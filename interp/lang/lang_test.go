@@ -313,7 +313,8 @@ func TestLimits(t *testing.T) {
 		`x = "a" * (1 << 29)`:                                          "too large",
 		`x = (1 << 40) * [0]`:                                          "too large",
 		"x = \"ab\"\nx *= 1 << 29":                                     "too large",
-		"def f(x):\n  for i in range(100):\n    x = x + x\nf(\"abc\")": "memory",
+		"def f(x):\n  for i in range(100):\n    x = x + x\nf(\"abc\")": "joining makes a string of",
+		"x = [0]\nfor i in range(100):\n  x = x + x":                   "joining makes a list of",
 	} {
 		opt := Options{MaxSteps: 1_000_000, MaxTime: time.Minute, MaxBytes: 256 << 20}
 		if strings.HasPrefix(src, "x = [i") {

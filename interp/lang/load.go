@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
 
 	"sextant/interp/spec"
 )
@@ -54,8 +55,33 @@ func (ev *evaluator) exec(name string, src []byte) *module {
 	return m
 }
 
-// load is Starlark's load(): a path relative to the loading file, never out of the main file's folder.
+// load is Starlark's load(). When it fails the problem is reported and the names are bound to invalid values, so that the
+// rest of the file is checked too.
 func (ev *evaluator) load(t *starlark.Thread, asked string) (starlark.StringDict, error) {
+	globals, err := ev.loadModule(t, asked)
+	if err == nil {
+		return globals, nil
+	}
+	from := ev.trees[t.Name]
+	names := starlark.StringDict{}
+	for _, s := range from.file.Stmts {
+		l, ok := s.(*syntax.LoadStmt)
+		if !ok || l.ModuleName() != asked {
+			continue
+		}
+		for _, n := range l.From {
+			names[n.Name] = invalid{}
+		}
+		if err != errReported {
+			sp := spanOf(l.Module)
+			ev.reportSpan(site{stack: []Frame{{"<toplevel>", sp.pos}}}, sp, err.Error(), "")
+		}
+	}
+	return names, nil
+}
+
+// loadModule evaluates a module: a path relative to the loading file, never out of the main file's folder.
+func (ev *evaluator) loadModule(t *starlark.Thread, asked string) (starlark.StringDict, error) {
 	from := t.Name // the module that loads
 	name, err := resolveLoad(from, asked)
 	if err != nil {

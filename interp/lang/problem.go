@@ -140,7 +140,7 @@ func (ev *evaluator) here(t *starlark.Thread) site {
 func framesOf(cs starlark.CallStack) []Frame {
 	var out []Frame
 	for _, f := range cs {
-		if f.Pos.Line > 0 && f.Name != repeatGuard {
+		if f.Pos.Line > 0 && f.Name != repeatGuard && f.Name != joinGuard {
 			out = append(out, Frame{f.Name, position(f.Pos)})
 		}
 	}

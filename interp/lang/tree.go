@@ -207,10 +207,13 @@ func (t *tree) mentions(name string) bool {
 	return found
 }
 
-// repeatGuard is the hidden name that `x * y` calls; no script can spell it.
-const repeatGuard = "*"
+// The hidden names that `x * y` and `x + y` call; no script can spell them.
+const (
+	repeatGuard = "*"
+	joinGuard   = "+"
+)
 
-// maxRepeat is the longest text or list that one `*` may make.
+// maxRepeat is the longest text or list that one `*` or `+` may make.
 const maxRepeat = 1 << 24
 
 // guardedRepeat is x * y with a bound on the size of repeated texts and lists.
@@ -228,20 +231,31 @@ func guardedRepeat(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 	return starlark.Binary(syntax.STAR, x, y)
 }
 
-func boundRepeat(v starlark.Value, n starlark.Int) error {
-	s, ok := v.(starlark.Sequence)
-	var size int
+// guardedJoin is x + y with a bound on the size of joined texts and lists.
+func guardedJoin(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	if n := length(args[0]) + length(args[1]); n > maxRepeat {
+		return nil, fmt.Errorf("joining makes a %s of %d elements, which is too large: at most %d", args[0].Type(), n, maxRepeat)
+	}
+	return starlark.Binary(syntax.PLUS, args[0], args[1])
+}
+
+// length is the number of elements of a text, list or tuple, else 0.
+func length(v starlark.Value) int {
 	switch v := v.(type) {
 	case starlark.String:
-		size = len(v)
+		return len(v)
 	case starlark.Bytes:
-		size = len(v)
-	default:
-		if !ok {
-			return nil
-		}
-		size = s.Len()
+		return len(v)
+	case *starlark.List:
+		return v.Len()
+	case starlark.Tuple:
+		return v.Len()
 	}
+	return 0
+}
+
+func boundRepeat(v starlark.Value, n starlark.Int) error {
+	size := length(v)
 	times, fits := n.Int64()
 	if size > 0 && (n.Sign() > 0 && !fits || times > maxRepeat/int64(size)) {
 		return fmt.Errorf("repeating a %s of %d elements %s times makes it too large: at most %d elements", v.Type(), size, n, maxRepeat)

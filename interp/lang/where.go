@@ -12,7 +12,8 @@ import (
 // Where reads an expression over p, such as 'p.scale > 1000 and p.consistency == "off"', and tells for each cell of the
 // experiment whether it is true.
 func Where(expr string, e *spec.Experiment) (func(cell int) (bool, error), error) {
-	ev := &evaluator{trees: map[string]*tree{}, predeclared: starlark.StringDict{repeatGuard: starlark.NewBuiltin(repeatGuard, guardedRepeat)}}
+	ev := &evaluator{trees: map[string]*tree{}, predeclared: starlark.StringDict{repeatGuard: starlark.NewBuiltin(repeatGuard, guardedRepeat),
+		joinGuard: starlark.NewBuiltin(joinGuard, guardedJoin)}}
 	src := "def where(p): return (" + expr + ")\n"
 	t := newTree("--where", []byte(src))
 	ev.trees[t.name] = t
@@ -23,7 +24,7 @@ func Where(expr string, e *spec.Experiment) (func(cell int) (bool, error), error
 		ev.reportSyntax(err)
 		return nil, fail()
 	}
-	prog, err := starlark.FileProgram(t.file, func(n string) bool { return n == repeatGuard })
+	prog, err := starlark.FileProgram(t.file, func(n string) bool { return n == repeatGuard || n == joinGuard })
 	if err != nil {
 		ev.reportSyntax(err)
 		return nil, fail()

@@ -43,6 +43,9 @@ func TestWindowByCount(t *testing.T) {
 				if d := r.Window - x.window; d < -12*time.Millisecond || d > 12*time.Millisecond || r.Attempts() != x.attempts || marks != 2 {
 					t.Errorf("%d operations in %v, %d marks; want %d in %v", r.Attempts(), r.Window, marks, x.attempts, x.window)
 				}
+				if r.Dropped != 0 || x.open && r.Due != x.attempts {
+					t.Errorf("due %d, dropped %d: nothing was left behind", r.Due, r.Dropped)
+				}
 				var length time.Duration
 				for _, s := range r.Slots {
 					if s.Op == 0 && s.Index >= 0 {

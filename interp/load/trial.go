@@ -118,8 +118,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if t.queue != nil {
-		t.queue.finish()
+	if t.queue != nil && (cfg.Operations == 0 || t.left.Load() > 0) {
+		t.queue.finish() // a window that has sent all its operations leaves nothing behind
 	}
 	return t.result(clients), nil
 }
