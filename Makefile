@@ -19,7 +19,7 @@ servers:
 	@.ci/servers
 
 bench: build
-	go test -run '^$$' -bench . -benchtime 1x -benchmem -timeout 40m ./interp/... ./builtins/... ./cmd/...
+	go test -run '^$$' -bench . -benchmem -timeout 60m ./interp/... ./builtins/... ./cmd/...
 
 # The load engine alone, and against pgbench in turns; interp/load/README.md holds its figures.
 bench-load:
