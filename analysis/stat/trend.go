@@ -57,6 +57,21 @@ func MannKendall(t, x []float64) (Trend, error) {
 	return r, nil
 }
 
+// Drift is how far evenly spaced values move from the first to the last by Sen's slope, beside their median, and p of the
+// trend behind it.
+func Drift(x []float64) (drift, median, p float64, err error) {
+	at := make([]float64, len(x))
+	for i := range at {
+		at[i] = float64(i)
+	}
+	t, err := MannKendall(at, x)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	median, err = Median(x)
+	return t.SenSlope * float64(len(x)-1), median, t.P, err
+}
+
 // kendallVariance is the variance of S without a trend, corrected for groups of equal values.
 func kendallVariance(x []float64) float64 {
 	n := float64(len(x))

@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"sextant/interp/driver"
+	"sextant/interp/driver/sandbox"
 	"sextant/interp/spec"
 )
 
@@ -31,26 +30,18 @@ func Driver() driver.Driver {
 					Doc: `server settings beside PostgreSQL's defaults, such as {"shared_buffers": "1GB"}`}}},
 		},
 		Levels: []spec.LevelSetting{
-			{Name: "synchronous_commit", Doc: "SET synchronous_commit on each session, read back with current_setting", Values: levelValues(
+			{Name: "synchronous_commit", Doc: "SET synchronous_commit on each session, read back with current_setting", Values: spec.LevelValues(
 				"off", "a commit returns before its log is on the disk: a crash loses the last ones",
 				"local", "a commit waits for the own disk, not for standbys",
 				"remote_write", "a commit waits until the synchronous standby has handed the log to its operating system",
 				"on", "a commit waits for the disk, also of a synchronous standby if there is one",
 				"remote_apply", "a commit waits until the synchronous standby shows it to queries")},
-			{Name: "isolation", Doc: "SET default_transaction_isolation on each session, read back as transaction_isolation", Values: levelValues(
+			{Name: "isolation", Doc: "SET default_transaction_isolation on each session, read back as transaction_isolation", Values: spec.LevelValues(
 				"read committed", "each statement sees what is committed when it begins",
 				"repeatable read", "a transaction sees one snapshot; a write to a row that changed since is a conflict",
 				"serializable", "transactions behave as one after the other; what can't is a conflict")},
 		},
 	}, Open: openSystem}
-}
-
-func levelValues(pairs ...string) []spec.LevelValue {
-	var out []spec.LevelValue
-	for p := range slices.Chunk(pairs, 2) {
-		out = append(out, spec.LevelValue{Name: p[0], Doc: p[1]})
-	}
-	return out
 }
 
 // checkURL refuses a connection string that stands in the script and holds a password, or that can't be read.
@@ -89,21 +80,8 @@ func checkVersion(v any) error {
 const oldest = 12
 
 func checkSettings(v any) error {
-	m, _ := v.(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") != "" {
-			return fmt.Errorf("names %q, which is no setting", name)
-		}
-		if slices.Contains([]string{"port", "listen_addresses", "unix_socket_directories", "data_directory", "hba_file", "ident_file"}, name) {
-			return fmt.Errorf("can't change %s: sextant needs it to reach the server", name)
-		}
-		switch m[name].(type) {
-		case bool, int64, float64, string:
-		default:
-			return fmt.Errorf("gives %s the value %s, which is no text, number, True or False", name, spec.Display(m[name]))
-		}
-	}
-	return nil
+	return sandbox.CheckSettings(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.",
+		"port", "listen_addresses", "unix_socket_directories", "data_directory", "hba_file", "ident_file")
 }
 
 func openSystem(ctx context.Context, t driver.Target) (driver.System, error) {

@@ -153,7 +153,7 @@ func (c *cluster) initialize(ctx context.Context, password string) error {
 	cmd := c.box.Command(ctx, c.account, filepath.Join(c.bin, "initdb"), "-D", data, "-U", "sextant", "--pwfile="+pw,
 		"--auth=scram-sha-256", "-E", "UTF8", "--locale=C", "--no-sync")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, lastLines(string(out), 3))
+		return fmt.Errorf("initdb: %w: %s", err, sandbox.LastLines(string(out), 3))
 	}
 	return os.Remove(pw)
 }
@@ -205,24 +205,12 @@ func (c *cluster) ready(ctx context.Context, s *system) error {
 			if err != nil {
 				return err
 			}
-			return &driver.Error{Class: driver.Unavailable, Err: fmt.Errorf("the throwaway PostgreSQL did not start: %s", lastLines(string(log), 4))}
+			return &driver.Error{Class: driver.Unavailable, Err: fmt.Errorf("the throwaway PostgreSQL did not start: %s", sandbox.LastLines(string(log), 4))}
 		case <-ctx.Done():
 			return fmt.Errorf("the throwaway PostgreSQL takes no connections: %w", errors.Join(ctx.Err(), last))
 		case <-look.C:
 		}
 	}
-}
-
-func lastLines(text string, n int) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(lines[max(len(lines)-n, 0):], "; ")
-}
-
-func (c *cluster) processes() []int {
-	if c.server == nil || !c.server.Alive() {
-		return nil
-	}
-	return append([]int{c.server.PID()}, sandbox.Children(c.server.PID())...)
 }
 
 // remove stops the server (SIGINT: fast shutdown) and removes everything.

@@ -314,7 +314,7 @@ func (s *system) Processes(context.Context) ([]int, string) {
 	if s.local == nil {
 		return nil, "the server was not started by sextant"
 	}
-	return s.local.processes(), ""
+	return s.local.server.Processes(), ""
 }
 
 // Restart starts a throwaway server again that has died.

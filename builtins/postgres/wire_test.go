@@ -2,29 +2,12 @@ package postgres
 
 import (
 	"encoding/binary"
-	"net"
 	"strings"
 	"testing"
 
 	"sextant/interp/driver"
+	"sextant/interp/driver/drivertest"
 )
-
-// pieces is a connection that gives its input in pieces of a size, as a network does.
-type pieces struct {
-	net.Conn
-	in   []byte
-	size int
-}
-
-func (p *pieces) Write(b []byte) (int, error) { return len(b), nil }
-func (p *pieces) Read(b []byte) (int, error) {
-	n := copy(b, p.in[:min(p.size, len(p.in))])
-	p.in = p.in[n:]
-	if n == 0 {
-		return 0, net.ErrClosed
-	}
-	return n, nil
-}
 
 func message(typ byte, body string) string {
 	b := binary.BigEndian.AppendUint32([]byte{typ}, uint32(4+len(body)))
@@ -38,7 +21,7 @@ func TestWireReadsAnyPieces(t *testing.T) {
 	failed := message('2', "") + message('E', "SFEHLER\x00VERROR\x00C40001\x00Mno\x00\x00") + message('Z', "I")
 	notice := message('2', "") + message('N', "SWARNUNG\x00VWARNING\x00C01000\x00Mcancelled wait\x00\x00") + message('C', "INSERT 0 1\x00") + message('Z', "I")
 	for _, size := range []int{1, 3, 7, 4096, 1 << 20} {
-		x := newWire(&pieces{in: []byte(reply + failed + notice + message('C', "UPDATE 120\x00") + message('Z', "I")), size: size})
+		x := newWire(&drivertest.Pieces{In: []byte(reply + failed + notice + message('C', "UPDATE 120\x00") + message('Z', "I")), Size: size})
 		do := func() (driver.Reply, error) {
 			var r driver.Reply
 			x.begin(newStatement("s1", 1))
@@ -71,7 +54,7 @@ func FuzzWire(f *testing.F) {
 	f.Add([]byte(message('D', "\x00\x01\x00\x00\x00\x01z") + message('Z', "I")))
 	f.Add([]byte(message('E', "Cx\x00")))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		x := newWire(&pieces{in: in, size: 5})
+		x := newWire(&drivertest.Pieces{In: in, Size: 5})
 		var r driver.Reply
 		x.begin(newStatement("s", 0))
 		if err := x.do(&r); err == nil && len(in) < 5 {

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
-	"slices"
-	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
 
 	"sextant/interp/driver"
+	"sextant/interp/driver/sandbox"
 	"sextant/interp/spec"
 )
 
@@ -29,22 +27,14 @@ func Driver() driver.Driver {
 					Doc: `server settings beside Redis' defaults and appendonly yes, such as {"appendonly": False}`}}},
 		},
 		Levels: []spec.LevelSetting{
-			{Name: "appendfsync", Doc: "CONFIG SET appendfsync on the server (of all its clients), read back with CONFIG GET", Values: levelValues(
+			{Name: "appendfsync", Doc: "CONFIG SET appendfsync on the server (of all its clients), read back with CONFIG GET", Values: spec.LevelValues(
 				"no", "the operating system writes the append-only file when it likes",
 				"everysec", "synced once a second: a crash loses up to two seconds",
 				"always", "synced before each reply")},
-			{Name: "wait", Doc: "WAIT n after each write, in the same request; fewer acknowledgements within a second are a time-out", Values: levelValues(
+			{Name: "wait", Doc: "WAIT n after each write, in the same request; fewer acknowledgements within a second are a time-out", Values: spec.LevelValues(
 				"1", "one replica has the write", "2", "two replicas have it", "3", "three replicas have it")},
 		},
 	}, Open: openSystem}
-}
-
-func levelValues(pairs ...string) []spec.LevelValue {
-	var out []spec.LevelValue
-	for p := range slices.Chunk(pairs, 2) {
-		out = append(out, spec.LevelValue{Name: p[0], Doc: p[1]})
-	}
-	return out
 }
 
 // checkURL refuses a URL that stands in the script and holds a password, or that can't be read.
@@ -65,21 +55,8 @@ func checkURL(v any) error {
 }
 
 func checkSettings(v any) error {
-	m, _ := v.(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
-			return fmt.Errorf("names %q, which is no setting", name)
-		}
-		if slices.Contains([]string{"port", "bind", "dir", "daemonize", "requirepass", "unixsocket", "pidfile", "logfile", "databases"}, name) {
-			return fmt.Errorf("can't change %s: sextant needs it to reach the server", name)
-		}
-		switch m[name].(type) {
-		case bool, int64, float64, string:
-		default:
-			return fmt.Errorf("gives %s the value %s, which is no text, number, True or False", name, spec.Display(m[name]))
-		}
-	}
-	return nil
+	return sandbox.CheckSettings(v, "abcdefghijklmnopqrstuvwxyz0123456789-",
+		"port", "bind", "dir", "daemonize", "requirepass", "unixsocket", "pidfile", "logfile", "databases")
 }
 
 func openSystem(ctx context.Context, t driver.Target) (driver.System, error) {

@@ -97,20 +97,12 @@ func (c *server) start(ctx context.Context, s *system) (err error) {
 			if err != nil {
 				return err
 			}
-			lines := strings.Split(strings.TrimSpace(string(log)), "\n")
-			return &driver.Error{Class: driver.Unavailable, Err: fmt.Errorf("the throwaway Redis did not start: %s", strings.Join(lines[max(len(lines)-4, 0):], "; "))}
+			return &driver.Error{Class: driver.Unavailable, Err: fmt.Errorf("the throwaway Redis did not start: %s", sandbox.LastLines(string(log), 4))}
 		case <-ctx.Done():
 			return fmt.Errorf("the throwaway Redis does not answer: %w", errors.Join(ctx.Err(), last))
 		case <-look.C:
 		}
 	}
-}
-
-func (c *server) processes() []int {
-	if c.proc == nil || !c.proc.Alive() {
-		return nil
-	}
-	return append([]int{c.proc.PID()}, sandbox.Children(c.proc.PID())...)
 }
 
 func (c *server) remove() error {

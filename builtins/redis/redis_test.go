@@ -196,28 +196,11 @@ func TestKilledServer(t *testing.T) {
 	}
 }
 
-// pieces is a connection that gives its input in pieces of a size.
-type pieces struct {
-	net.Conn
-	in   []byte
-	size int
-}
-
-func (p *pieces) Write(b []byte) (int, error) { return len(b), nil }
-func (p *pieces) Read(b []byte) (int, error) {
-	n := copy(b, p.in[:min(p.size, len(p.in))])
-	p.in = p.in[n:]
-	if n == 0 {
-		return 0, net.ErrClosed
-	}
-	return n, nil
-}
-
 func TestWireReadsAnyPieces(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	in := "*4\r\n$1\r\na\r\n$-1\r\n:7\r\n$100000\r\n" + long + "\r\n-WRONGTYPE no\r\n+OK\r\n*-1\r\n"
 	for _, size := range []int{1, 3, 4096, 1 << 20} {
-		x := newWire(&pieces{in: []byte(in + in), size: size})
+		x := newWire(&drivertest.Pieces{In: []byte(in + in), Size: size})
 		var c sum
 		if err := x.count(&c); err != nil || c.leaves != 2 || c.bytes != 100_001 || c.integer != 7 || !c.nilReply {
 			t.Errorf("pieces of %d: %+v, %v", size, c, err)
@@ -248,7 +231,7 @@ func FuzzWire(f *testing.F) {
 	f.Add([]byte("$9999999999\r\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var c sum
-		_ = newWire(&pieces{in: in, size: 5}).count(&c)
-		_, _ = newWire(&pieces{in: in, size: 5}).value()
+		_ = newWire(&drivertest.Pieces{In: in, Size: 5}).count(&c)
+		_, _ = newWire(&drivertest.Pieces{In: in, Size: 5}).value()
 	})
 }

@@ -295,7 +295,7 @@ func (s *system) Processes(context.Context) ([]int, string) {
 	if s.local == nil {
 		return nil, "the server was not started by sextant"
 	}
-	return s.local.processes(), ""
+	return s.local.proc.Processes(), ""
 }
 
 // SessionLimit is maxclients without those that are connected.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"sextant/interp/driver"
@@ -37,12 +36,12 @@ func Driver() driver.Driver {
 				}}, wait}},
 		},
 		Levels: []spec.LevelSetting{
-			{Name: "synchronous", Doc: "PRAGMA synchronous of each connection, read back as a number 0 to 3", Values: levelValues(
+			{Name: "synchronous", Doc: "PRAGMA synchronous of each connection, read back as a number 0 to 3", Values: spec.LevelValues(
 				"off", "the operating system writes when it likes: a power cut can lose or damage data",
 				"normal", "in WAL mode a power cut can lose the last transactions, never damage data",
 				"full", "every commit is synced to the disk",
 				"extra", "as full, and the folder is synced after the journal's end")},
-			{Name: "journal_mode", Doc: "PRAGMA journal_mode, read back as text", Values: levelValues(
+			{Name: "journal_mode", Doc: "PRAGMA journal_mode, read back as text", Values: spec.LevelValues(
 				"delete", "rollback journal, removed after each transaction",
 				"truncate", "rollback journal, truncated", "persist", "rollback journal, its header overwritten",
 				"memory", "rollback journal in memory: a crash in a transaction damages the file",
@@ -50,14 +49,6 @@ func Driver() driver.Driver {
 				"off", "no journal: no rollback")},
 		},
 	}, Open: openSystem}
-}
-
-func levelValues(pairs ...string) []spec.LevelValue {
-	var out []spec.LevelValue
-	for p := range slices.Chunk(pairs, 2) {
-		out = append(out, spec.LevelValue{Name: p[0], Doc: p[1]})
-	}
-	return out
 }
 
 func openSystem(ctx context.Context, t driver.Target) (driver.System, error) {

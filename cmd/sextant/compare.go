@@ -200,11 +200,7 @@ func within(r *opened, o *comparison) (labels []string, pairs []report.Pair, err
 		labels = append(labels, a.Name)
 	}
 	if at < 0 {
-		hint := "the axes are " + strings.Join(labels, ", ")
-		if n := spec.Nearest(o.by, labels); n != "" {
-			hint = fmt.Sprintf("did you mean %q?", n)
-		}
-		return nil, nil, &usageError{fmt.Errorf("--by %q names no axis; %s", o.by, hint)}
+		return nil, nil, &usageError{fmt.Errorf("--by %q names no axis; %s", o.by, hint(o.by, "the axes are", labels))}
 	}
 	var values []string
 	for _, v := range r.m.Axes[at].Values {

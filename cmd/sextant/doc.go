@@ -48,11 +48,7 @@ func (e *env) docCommand() *cobra.Command {
 				}
 				names = append(names, v.Name)
 			}
-			hint := "there are " + strings.Join(names, ", ")
-			if n := spec.Nearest(a[0], names); n != "" {
-				hint = fmt.Sprintf("did you mean %q?", n)
-			}
-			return &usageError{fmt.Errorf("nothing is called %q; %s", a[0], hint)}
+			return &usageError{fmt.Errorf("nothing is called %q; %s", a[0], hint(a[0], "there are", names))}
 		}}
 }
 

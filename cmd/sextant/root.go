@@ -12,6 +12,7 @@ import (
 
 	"sextant/interp/lang"
 	engine "sextant/interp/run"
+	"sextant/interp/spec"
 )
 
 // The exit codes.
@@ -108,4 +109,12 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// hint is the nearest of the names that would have been right, or all of them after a beginning such as "there are".
+func hint(name, all string, names []string) string {
+	if n := spec.Nearest(name, names); n != "" {
+		return fmt.Sprintf("did you mean %q?", n)
+	}
+	return all + " " + strings.Join(names, ", ")
 }

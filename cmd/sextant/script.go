@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,11 +45,7 @@ func (s *selection) plans(p *lang.Program) ([]*engine.Plan, error) {
 		out = append(out, plan)
 	}
 	if len(out) == 0 {
-		hint := "it has " + strings.Join(names, ", ")
-		if n := spec.Nearest(s.experiment, names); n != "" {
-			hint = fmt.Sprintf("did you mean %q?", n)
-		}
-		return nil, &usageError{fmt.Errorf("the script has no experiment %q; %s", s.experiment, hint)}
+		return nil, &usageError{fmt.Errorf("the script has no experiment %q; %s", s.experiment, hint(s.experiment, "it has", names))}
 	}
 	return out, nil
 }

@@ -139,11 +139,7 @@ func (e *env) showTable(dir, table string, asCSV, asJSON bool) error {
 		for _, t := range schema.Tables {
 			names = append(names, t.Name)
 		}
-		hint := "there are " + strings.Join(names, ", ")
-		if n := spec.Nearest(table, names); n != "" {
-			hint = fmt.Sprintf("did you mean %q?", n)
-		}
-		return &usageError{fmt.Errorf("there is no table %q; %s", table, hint)}
+		return &usageError{fmt.Errorf("there is no table %q; %s", table, hint(table, "there are", names))}
 	}
 	rows := result.OpenRun(dir, schema)
 	switch {

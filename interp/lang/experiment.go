@@ -51,8 +51,7 @@ func (ev *evaluator) experiment(t *starlark.Thread, b *starlark.Builtin, args st
 		return nil, fmt.Errorf("experiment(...) can only be called while the file is evaluated, not in a function of the cell or a hook")
 	}
 	at := ev.here(t)
-	what := "experiment"
-	got, ok := ev.bind(at, what, experimentParams(), 1, args, kwargs)
+	got, ok := ev.bind(at, "experiment", experimentParams(), 1, args, kwargs)
 	d := &declaration{at: at, hooks: map[string]starlark.Callable{}, repeats: 1, seed: 1, bad: !ok}
 	ev.declared = append(ev.declared, d)
 	if a, given := got["name"]; given {

@@ -47,7 +47,6 @@ type Program struct {
 	Env         map[string]string
 	Doc         string
 
-	ev    *evaluator
 	hooks map[hookKey]*Hook
 }
 
@@ -128,7 +127,7 @@ func Eval(ctx context.Context, file string, opt Options) (*Program, error) {
 	defer ev.limits.stop()
 	ev.exec(name, src)
 	ev.planning = true
-	p := &Program{Main: name, Env: ev.env, ev: ev, hooks: map[hookKey]*Hook{}}
+	p := &Program{Main: name, Env: ev.env, hooks: map[hookKey]*Hook{}}
 	for _, n := range ev.order {
 		p.Sources = append(p.Sources, Source{n, ev.trees[n].src})
 	}

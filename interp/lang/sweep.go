@@ -32,7 +32,6 @@ type sweep struct {
 	cells []int32
 	n     int
 	excl  []spec.Exclusion
-	bad   bool // a problem was reported
 }
 
 // maxCells bounds a sweep.
@@ -119,7 +118,7 @@ func concat(a, b *sweep) (*sweep, error) {
 	if a.n+b.n > maxCells {
 		return nil, tooMany(int64(a.n) + int64(b.n))
 	}
-	out := &sweep{excl: append(slices.Clone(a.excl), b.excl...), bad: a.bad || b.bad}
+	out := &sweep{excl: append(slices.Clone(a.excl), b.excl...)}
 	translate := make([][]int32, len(a.axes)) // index in b's axis -> index in the sum's
 	from := make([]int, len(a.axes))
 	for i, ax := range a.axes {
@@ -154,7 +153,7 @@ func cross(a, b *sweep) (*sweep, error) {
 	if n := int64(a.n) * int64(b.n); n > maxCells {
 		return nil, tooMany(n)
 	}
-	out := &sweep{axes: append(slices.Clone(a.axes), b.axes...), n: a.n * b.n, bad: a.bad || b.bad}
+	out := &sweep{axes: append(slices.Clone(a.axes), b.axes...), n: a.n * b.n}
 	for _, e := range a.excl {
 		e.Count *= b.n
 		out.excl = append(out.excl, e)
@@ -273,7 +272,7 @@ func (s *sweep) filter(keep bool) func(*starlark.Thread, *starlark.Builtin, star
 }
 
 func (s *sweep) keep(t *starlark.Thread, fn starlark.Callable, want bool) (*sweep, error) {
-	out := &sweep{axes: s.axes, excl: slices.Clone(s.excl), bad: s.bad}
+	out := &sweep{axes: s.axes, excl: slices.Clone(s.excl)}
 	f := newCellFunc(t, fn, s.axes, func(v starlark.Value) (bool, error) {
 		b, ok := v.(starlark.Bool)
 		if !ok {

@@ -42,17 +42,8 @@ const (
 )
 
 func trending(rates []float64) bool {
-	at := make([]float64, len(rates))
-	for i := range at {
-		at[i] = float64(i)
-	}
-	t, err := stat.MannKendall(at, rates)
-	if err != nil {
-		return false
-	}
-	med, err := stat.Median(rates)
-	drift := math.Abs(t.SenSlope) * float64(len(rates)-1)
-	return err == nil && t.P < trendP && drift > trendDrift*med
+	drift, median, p, err := stat.Drift(rates)
+	return err == nil && p < trendP && math.Abs(drift) > trendDrift*median
 }
 
 // secondRates are the successes a second so far, over all operation types, from the slots that every client has passed;

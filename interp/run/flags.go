@@ -97,8 +97,9 @@ func (w *watch) judge(row *result.TrialRow, m *spec.Measure, r *load.Result) []s
 		if l := load.Summary(r.Late); l != nil {
 			row.LateP99Ms = ms(l.P99)
 		}
-		row.BacklogEnd = ptr(backlogs(r)[len(backlogs(r))-1])
-		why = overloaded(r, m)
+		b := backlogs(r)
+		row.BacklogEnd = ptr(b[len(b)-1])
+		why = overloaded(r, m, b)
 	}
 	flag(&row.Overloaded, why)
 	return say
@@ -136,8 +137,7 @@ func backlogs(r *load.Result) []int64 {
 
 // overloaded: operations were dropped, or the backlog at the end is more than the clients can have in hand and has grown
 // since the middle of the window.
-func overloaded(r *load.Result, m *spec.Measure) string {
-	b := backlogs(r)
+func overloaded(r *load.Result, m *spec.Measure, b []int64) string {
 	end, middle := b[len(b)-1], b[len(b)/2]
 	switch {
 	case r.Dropped > 0:
@@ -150,7 +150,7 @@ func overloaded(r *load.Result, m *spec.Measure) string {
 
 // unsteady looks for a trend in the rate of the intervals. A last, shorter interval is left out.
 func unsteady(r *load.Result) string {
-	var at, rate []float64
+	var rate []float64
 	sum := map[int]int64{}
 	length := map[int]time.Duration{}
 	last := 0
@@ -163,22 +163,18 @@ func unsteady(r *load.Result) string {
 	}
 	for i := 0; i <= last; i++ {
 		if length[i] == length[0] {
-			at, rate = append(at, float64(i)), append(rate, float64(sum[i])/length[i].Seconds())
+			rate = append(rate, float64(sum[i])/length[i].Seconds())
 		}
 	}
 	if len(rate) < fewSlots {
 		return ""
 	}
-	t, err := stat.MannKendall(at, rate)
-	if err != nil {
+	drift, median, p, err := stat.Drift(rate)
+	if err != nil || median <= 0 {
 		return ""
 	}
-	med, err := stat.Median(rate)
-	if err != nil || med <= 0 {
-		return ""
-	}
-	if drift := t.SenSlope * float64(len(rate)-1) / med; t.P < steadyP && (drift > steadyDrift || drift < -steadyDrift) {
-		return fmt.Sprintf("unsteady: the rate changed by %+.0f %% over the window (Mann-Kendall p = %.2g)", 100*drift, t.P)
+	if share := drift / median; p < steadyP && (share > steadyDrift || share < -steadyDrift) {
+		return fmt.Sprintf("unsteady: the rate changed by %+.0f %% over the window (Mann-Kendall p = %.2g)", 100*share, p)
 	}
 	return ""
 }

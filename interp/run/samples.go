@@ -40,6 +40,7 @@ func Samples(dir string, m *Manifest, metrics []string, flagged bool) ([]Sample,
 		out[i] = Sample{Cell: c, Values: map[string][]float64{}}
 		index[c.ID] = i
 	}
+	doubt := indexes(cols, doubtful())
 	cell, status := slices.Index(cols, "cell_id"), slices.Index(cols, "status")
 	err = result.OpenRun(dir, schema).Each("trials", func(row []any) error {
 		i, ok := index[row[cell].(string)]
@@ -51,7 +52,7 @@ func Samples(dir string, m *Manifest, metrics []string, flagged bool) ([]Sample,
 			s.Failed++
 			return nil
 		}
-		if !flagged && slices.ContainsFunc(doubtful(), func(f string) bool { return row[slices.Index(cols, f)] == true }) {
+		if !flagged && slices.ContainsFunc(doubt, func(c int) bool { return row[c] == true }) {
 			s.Flagged++
 			return nil
 		}

@@ -8,6 +8,15 @@ import (
 	"sextant/interp/result"
 )
 
+// indexes are the places of names among columns.
+func indexes(columns, names []string) []int {
+	out := make([]int, len(names))
+	for k, n := range names {
+		out[k] = slices.Index(columns, n)
+	}
+	return out
+}
+
 // metrics are the columns of trials that the summary describes.
 func metrics() []string {
 	return []string{"throughput_ops_s", "mean_ms", "p50_ms", "p95_ms", "p99_ms", "p999_ms", "max_ms", "client_cpu_pct", "server_cpu_pct"}
@@ -62,10 +71,7 @@ func Summarize(dir string, m *Manifest) ([]CellSummary, error) {
 	cellOf := map[string]int{} // ok trials
 	cell, status, trial := slices.Index(cols, "cell_id"), slices.Index(cols, "status"), slices.Index(cols, "trial_id")
 	low, high := slices.Index(cols, "min_ms"), slices.Index(cols, "max_ms")
-	at := make([]int, len(names))
-	for k, n := range names {
-		at[k] = slices.Index(cols, n)
-	}
+	at, flagAt := indexes(cols, names), indexes(cols, flags())
 	reader := result.OpenRun(dir, schema)
 	err = reader.Each("trials", func(row []any) error {
 		i, ok := index[row[cell].(string)]
@@ -84,8 +90,8 @@ func Summarize(dir string, m *Manifest) ([]CellSummary, error) {
 			n, _ := row[c].(int64)
 			counts[i][k] += n
 		}
-		for _, f := range flags() {
-			if row[slices.Index(cols, f)] == true && !slices.Contains(flagged[i], f) {
+		for k, c := range flagAt {
+			if f := flags()[k]; row[c] == true && !slices.Contains(flagged[i], f) {
 				flagged[i] = append(flagged[i], f)
 			}
 		}

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -16,6 +17,15 @@ type LevelSetting struct {
 type LevelValue struct {
 	Name string
 	Doc  string
+}
+
+// LevelValues makes the values of a setting from names and documentation in turns.
+func LevelValues(pairs ...string) []LevelValue {
+	var out []LevelValue
+	for p := range slices.Chunk(pairs, 2) {
+		out = append(out, LevelValue{Name: p[0], Doc: p[1]})
+	}
+	return out
 }
 
 // A Level is an asked level: the settings that the script named, in the order of the system's LevelSettings. The

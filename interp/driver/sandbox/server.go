@@ -4,15 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"sextant/interp/spec"
 )
 
 // A Server is one process that runs in a sandbox.
@@ -205,4 +209,38 @@ func FreePort() (int, error) {
 	}
 	port := l.Addr().(*net.TCPAddr).Port // a TCP listener's address
 	return port, l.Close()
+}
+
+// Processes are the ids of a server and all its descendants; nil when there is none or it has ended.
+func (s *Server) Processes() []int {
+	if s == nil || !s.Alive() {
+		return nil
+	}
+	return append([]int{s.PID()}, Children(s.PID())...)
+}
+
+// LastLines are the last lines of a server's output, in one.
+func LastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(len(lines)-n, 0):], "; ")
+}
+
+// CheckSettings is the Check of a parameter with settings of a throwaway server: names of these letters, none that is
+// reserved, values of plain types.
+func CheckSettings(v any, letters string, reserved ...string) error {
+	m, _ := v.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if name == "" || strings.Trim(name, letters) != "" {
+			return fmt.Errorf("names %q, which is no setting", name)
+		}
+		if slices.Contains(reserved, name) {
+			return fmt.Errorf("can't change %s: sextant needs it to reach the server", name)
+		}
+		switch m[name].(type) {
+		case bool, int64, float64, string:
+		default:
+			return fmt.Errorf("gives %s the value %s, which is no text, number, True or False", name, spec.Display(m[name]))
+		}
+	}
+	return nil
 }
