@@ -10,45 +10,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"sextant/builtins/workload"
 	"sextant/interp/driver"
 	"sextant/interp/load"
 	"sextant/interp/spec"
 )
-
-func ycsb(b *testing.B, records int64) load.Workload {
-	b.Helper()
-	for _, t := range workload.Types() {
-		if t.Name != "ycsb" {
-			continue
-		}
-		params := map[string]any{"workload": "a"}
-		for _, p := range t.Params {
-			if _, set := params[p.Name]; !set {
-				params[p.Name] = p.Default
-			}
-		}
-		params["records"] = records
-		w, err := t.Resolve(params)
-		if err != nil {
-			b.Fatal(err)
-		}
-		w.Type = "ycsb"
-		out, err := workload.New(w, 1)
-		if err != nil {
-			b.Fatal(err)
-		}
-		return out
-	}
-	b.Fatal("no ycsb")
-	return nil
-}
 
 // psql runs statements with the client of the installed version.
 func psql(b *testing.B, s *system, statements ...string) {
@@ -69,7 +39,7 @@ func psql(b *testing.B, s *system, statements ...string) {
 func BenchmarkLoad(b *testing.B) {
 	s := local(b, map[string]any{"settings": map[string]any{"max_wal_size": "4GB"}})
 	const rows = 1_000_000
-	w := ycsb(b, rows)
+	w := build(b, "ycsb", map[string]any{"workload": "a", "records": int64(rows)})
 	file := filepath.Join(b.TempDir(), "rows.txt")
 	if err := writeRows(file, w, rows); err != nil {
 		b.Fatal(err)
@@ -129,33 +99,44 @@ func writeRows(path string, w load.Workload, rows int64) (err error) {
 // rounds is how often the two sides take turns.
 const rounds = 5
 
-// BenchmarkAgainstPgbench compares the driver's read of one row with pgbench -S -M prepared on the same table, in turns of
-// two seconds. It prints the median rates, the median ratio of the rates and of the client's CPU per operation, and the
-// spread of the ratio over the turns.
+// BenchmarkAgainstPgbench compares workload.pgbench with pgbench -M prepared on the same tables (scale 10), in turns of two
+// seconds. It prints the median rates, the median ratio of the rates and of the client's CPU per operation, and the spread
+// of the ratio over the turns.
 func BenchmarkAgainstPgbench(b *testing.B) {
 	s := local(b, nil)
 	pgbench(b, s, "-i", "-s", "10", "-q")
-	for _, clients := range []int{1, 4, 16, 64} {
-		b.Run(fmt.Sprint(clients), func(b *testing.B) {
-			for b.Loop() {
-				var rate, ref, ratio, cpu []float64
-				for range rounds {
-					x, xcpu := selectOnly(b, s, clients, 2*time.Second)
-					before := childrenCPU()
-					y := tps(b, pgbench(b, s, "-S", "-M", "prepared", "-c", fmt.Sprint(clients), "-j", fmt.Sprint(min(clients, 2)), "-T", "2", "-n"))
-					ycpu := (childrenCPU() - before).Seconds() / (2 * y)
-					rate, ref, ratio, cpu = append(rate, x), append(ref, y), append(ratio, x/y), append(cpu, xcpu/ycpu)
+	for _, script := range []string{"select-only", "tpcb"} {
+		w := build(b, "pgbench", map[string]any{"script": script, "scale": int64(10)})
+		for _, clients := range []int{1, 4, 16, 64} {
+			b.Run(fmt.Sprintf("%s/%d", script, clients), func(b *testing.B) {
+				for b.Loop() {
+					against(b, s, w, script, clients)
 				}
-				slices.Sort(ratio)
-				b.ReportMetric(median(rate), "ops/s-sextant")
-				b.ReportMetric(median(ref), "ops/s-pgbench")
-				b.ReportMetric(median(ratio), "ratio")
-				b.ReportMetric(ratio[0], "ratio-min")
-				b.ReportMetric(ratio[rounds-1], "ratio-max")
-				b.ReportMetric(median(cpu), "cpu-ratio")
-			}
-		})
+			})
+		}
 	}
+}
+
+func against(b *testing.B, s *system, w load.Workload, script string, clients int) {
+	var rate, ref, ratio, cpu []float64
+	builtin := map[string]string{"select-only": "select-only", "tpcb": "tpcb-like"}[script]
+	for range rounds {
+		if err := s.Trim(b.Context(), w.Shape()); err != nil {
+			b.Fatal(err)
+		}
+		x, xcpu := offered(b, s, w, clients, 2*time.Second)
+		before := childrenCPU()
+		y := tps(b, pgbench(b, s, "-b", builtin, "-M", "prepared", "-c", fmt.Sprint(clients), "-j", fmt.Sprint(min(clients, 2)), "-T", "2"))
+		ycpu := (childrenCPU() - before).Seconds() / (2 * y)
+		rate, ref, ratio, cpu = append(rate, x), append(ref, y), append(ratio, x/y), append(cpu, xcpu/ycpu)
+	}
+	slices.Sort(ratio)
+	b.ReportMetric(median(rate), "ops/s-sextant")
+	b.ReportMetric(median(ref), "ops/s-pgbench")
+	b.ReportMetric(median(ratio), "ratio")
+	b.ReportMetric(ratio[0], "ratio-min")
+	b.ReportMetric(ratio[rounds-1], "ratio-max")
+	b.ReportMetric(median(cpu), "cpu-ratio")
 }
 
 func median(x []float64) float64 {
@@ -175,17 +156,6 @@ func cpuOf(who int) time.Duration {
 // childrenCPU is the CPU time of ended children; the server is a child that has not ended.
 func childrenCPU() time.Duration { return cpuOf(syscall.RUSAGE_CHILDREN) }
 
-func pgbench(b *testing.B, s *system, args ...string) string {
-	b.Helper()
-	cmd := exec.Command(filepath.Join(s.local.bin, "pgbench"), append(args, "-h", "127.0.0.1", "-p", fmt.Sprint(s.cfg.Port), "-U", "sextant", "postgres")...)
-	cmd.Env = append(os.Environ(), "PGPASSWORD="+s.cfg.Password, "PGSSLMODE=disable")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		b.Fatalf("pgbench: %v: %s", err, out)
-	}
-	return string(out)
-}
-
 func tps(b *testing.B, out string) float64 {
 	b.Helper()
 	_, rest, ok := strings.Cut(out, "tps = ")
@@ -196,27 +166,9 @@ func tps(b *testing.B, out string) float64 {
 	return v
 }
 
-// accounts is pgbench's select-only on its own table: one column of one row by a uniform key.
-type accounts struct{ shape driver.Workload }
-
-func (a *accounts) Shape() *driver.Workload     { return &a.shape }
-func (a *accounts) Rows(int) int64              { return 0 }
-func (a *accounts) Row(int, int64, *driver.Row) {}
-func (a *accounts) Start(uint64)                {}
-func (a *accounts) Client(int) load.Generator   { return &account{} }
-
-type account struct{ key []byte }
-
-func (g *account) Next(r *load.Rand, op *driver.Op) {
-	g.key = strconv.AppendUint(g.key[:0], 1+r.Uint64N(1_000_000), 10)
-	op.Key = g.key
-}
-
-// selectOnly gives operations and CPU seconds per operation.
-func selectOnly(b *testing.B, s *system, clients int, window time.Duration) (rate, cpu float64) {
+// offered gives operations a second and CPU seconds per operation.
+func offered(b *testing.B, s *system, w load.Workload, clients int, window time.Duration) (rate, cpu float64) {
 	b.Helper()
-	w := &accounts{driver.Workload{Tables: []driver.Table{{Name: "pgbench_accounts", Key: "aid", Fields: []driver.Column{{Name: "abalance", Bytes: 4}}}},
-		Ops: []driver.OpType{{Name: "read", Action: driver.Read}}}}
 	var used [2]time.Duration
 	mark := func(begin bool) {
 		i := 1

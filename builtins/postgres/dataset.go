@@ -139,21 +139,67 @@ func undo(ctx context.Context, c *pgconn.PgConn) error {
 	return runSQL(context.WithoutCancel(ctx), c, "ROLLBACK")
 }
 
-func loadTable(ctx context.Context, c *pgconn.PgConn, index int, t driver.Table, fingerprint string, rows driver.RowSource) error {
-	var cols strings.Builder
-	for _, f := range t.Fields {
-		fmt.Fprintf(&cols, ", %s text", quote(f.Name))
+// columnType is a column's type in SQL.
+func columnType(f driver.Column) string {
+	switch f.Type {
+	case driver.Int, driver.BigInt, driver.Timestamp:
+		return string(f.Type)
+	case driver.Char:
+		return fmt.Sprintf("char(%d)", f.Bytes)
 	}
+	return "text"
+}
+
+func loadTable(ctx context.Context, c *pgconn.PgConn, index int, t driver.Table, fingerprint string, rows driver.RowSource) error {
+	var cols []string
+	r := &copyReader{ctx: ctx, rows: rows, table: index, n: rows.Rows(index)}
 	name := quote(t.Name)
-	if err := runSQL(ctx, c, fmt.Sprintf("DROP TABLE IF EXISTS %s; CREATE TABLE %s (%s varchar(255)%s)", name, name, quote(t.Key), cols.String())); err != nil {
+	after := fmt.Sprintf("COMMENT ON TABLE %s IS '%s%s';", name, marker, fingerprint)
+	if t.Key != "" {
+		typ := "varchar(255)"
+		if t.KeyType != driver.Text {
+			typ = string(t.KeyType)
+		}
+		cols = append(cols, quote(t.Key)+" "+typ)
+		r.types = append(r.types, t.KeyType)
+		after += fmt.Sprintf("ALTER TABLE %s ADD PRIMARY KEY (%s);", name, quote(t.Key))
+	}
+	for _, f := range t.Fields {
+		cols = append(cols, quote(f.Name)+" "+columnType(f))
+		r.types = append(r.types, f.Type)
+	}
+	for _, f := range t.Indexes {
+		after += fmt.Sprintf("CREATE INDEX ON %s (%s);", name, quote(f))
+	}
+	if err := runSQL(ctx, c, fmt.Sprintf("DROP TABLE IF EXISTS %s; CREATE TABLE %s (%s)", name, name, strings.Join(cols, ", "))); err != nil {
 		return err
 	}
-	r := &copyReader{ctx: ctx, rows: rows, table: index, n: rows.Rows(index)}
 	// FREEZE: the rows are marked as visible to all at once, so that the first trials don't have to.
 	if _, err := c.CopyFrom(ctx, r, fmt.Sprintf("COPY %s FROM STDIN (FORMAT binary, FREEZE)", name)); err != nil {
 		return err
 	}
-	return runSQL(ctx, c, fmt.Sprintf("ALTER TABLE %s ADD PRIMARY KEY (%s); COMMENT ON TABLE %s IS '%s%s'", name, quote(t.Key), name, marker, fingerprint))
+	return runSQL(ctx, c, after)
+}
+
+// Trim empties the volatile tables and vacuums the hot ones, as pgbench does before a run.
+func (s *system) Trim(ctx context.Context, w *driver.Workload) error {
+	return s.with(ctx, func(c *pgconn.PgConn) error {
+		for _, t := range w.Tables {
+			sql := ""
+			switch {
+			case t.Volatile:
+				sql = "TRUNCATE " + quote(t.Name)
+			case t.Hot:
+				sql = "VACUUM " + quote(t.Name)
+			default:
+				continue
+			}
+			if err := runSQL(ctx, c, sql); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // copyReader is the rows of a table in COPY's binary format (PostgreSQL documentation, COPY, "Binary Format").
@@ -161,11 +207,13 @@ type copyReader struct {
 	ctx   context.Context
 	rows  driver.RowSource
 	table int
+	types []driver.Type // of the columns, the key's before them when there is one
 	i, n  int64
 	row   driver.Row
 	buf   []byte // what Read has not taken yet
 	off   int
 	ended bool
+	err   error
 }
 
 // chunk is how much is made at a time.
@@ -179,7 +227,9 @@ func (r *copyReader) Read(p []byte) (int, error) {
 		if err := r.ctx.Err(); err != nil {
 			return 0, err
 		}
-		r.fill()
+		if r.fill(); r.err != nil {
+			return 0, r.err
+		}
 	}
 	n := copy(p, r.buf[r.off:])
 	r.off += n
@@ -193,17 +243,51 @@ func (r *copyReader) fill() {
 	}
 	for ; r.i < r.n && len(b) < chunk; r.i++ {
 		r.rows.Row(r.table, r.i, &r.row)
-		b = binary.BigEndian.AppendUint16(b, uint16(1+len(r.row.Values)))
-		b = append(binary.BigEndian.AppendUint32(b, uint32(len(r.row.Key))), r.row.Key...)
-		for _, v := range r.row.Values {
-			b = append(binary.BigEndian.AppendUint32(b, uint32(len(v))), v...)
+		b = binary.BigEndian.AppendUint16(b, uint16(len(r.types)))
+		types := r.types
+		if len(types) > len(r.row.Values) {
+			b = r.field(b, types[0], r.row.Key)
+			types = types[1:]
 		}
+		for i, v := range r.row.Values {
+			b = r.field(b, types[i], v)
+		}
+	}
+	if r.err != nil {
+		return
 	}
 	if r.i >= r.n {
 		b = append(b, 0xff, 0xff)
 		r.ended = true
 	}
 	r.buf, r.off = b, 0
+}
+
+// field appends a value in the binary form of its type.
+func (r *copyReader) field(b []byte, typ driver.Type, v []byte) []byte {
+	if v == nil {
+		return append(b, 0xff, 0xff, 0xff, 0xff) // length -1: NULL
+	}
+	bits := 0
+	switch typ {
+	case driver.Int:
+		bits = 32
+	case driver.BigInt:
+		bits = 64
+	case driver.Timestamp:
+		r.err = fmt.Errorf("timestamps can't be loaded")
+	}
+	if bits == 0 {
+		return append(binary.BigEndian.AppendUint32(b, uint32(len(v))), v...)
+	}
+	n, err := strconv.ParseInt(string(v), 10, bits)
+	if err != nil {
+		r.err = fmt.Errorf("row %d: %w", r.i, err)
+	}
+	if bits == 32 {
+		return binary.BigEndian.AppendUint32(append(b, 0, 0, 0, 4), uint32(n))
+	}
+	return binary.BigEndian.AppendUint64(append(b, 0, 0, 0, 8), uint64(n))
 }
 
 func (s *system) Drop(ctx context.Context, w *driver.Workload) error {

@@ -22,8 +22,11 @@ type session struct {
 	x      *wire
 	block  *blocking // below x, when there are few clients; else nil
 	ops    []opStatements
-	number int    // of prepared statements
-	limit  []byte // text of a scan's limit
+	number int           // of prepared statements
+	limit  []byte        // text of a scan's limit
+	stmts  []*statement  // of transactions
+	queued int           // of them, in the batch
+	kept   driver.Result // values of a read that asked for them
 
 	running atomic.Int64 // number of the Do in progress; negative or zero between them
 	count   int64
@@ -56,7 +59,7 @@ func (s *session) Level(ctx context.Context, asked spec.Level) (string, error) {
 
 func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
 	for _, op := range w.Ops {
-		st, err := s.prepareOp(ctx, &w.Tables[op.Table], op)
+		st, err := s.prepareOp(ctx, w, op)
 		if err != nil {
 			return fmt.Errorf("preparing %s: %w", op.Name, err)
 		}
@@ -71,11 +74,20 @@ func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
 			s.x, s.block = newWire(b), b
 		}
 	}
+	for _, st := range w.Statements {
+		if _, err := s.Add(ctx, st); err != nil {
+			return fmt.Errorf("preparing %q: %w", st.Text(func(int) string { return "?" }), err)
+		}
+	}
 	return nil
 }
 
-func (s *session) prepareOp(ctx context.Context, t *driver.Table, op driver.OpType) (o opStatements, err error) {
+func (s *session) prepareOp(ctx context.Context, w *driver.Workload, op driver.OpType) (o opStatements, err error) {
 	o.action = op.Action
+	if op.Action == driver.Transaction {
+		return o, nil // its statements are prepared apart
+	}
+	t := &w.Tables[op.Table]
 	var names, marks []string
 	for i, f := range t.Fields {
 		names, marks = append(names, quote(f.Name)), append(marks, "$"+strconv.Itoa(i+2))
@@ -124,12 +136,26 @@ func (s *session) prepareOp(ctx context.Context, t *driver.Table, op driver.OpTy
 }
 
 func (s *session) Do(_ context.Context, op *driver.Op, reply *driver.Reply) error {
-	s.count++
-	s.running.Store(s.count)
+	if reply.Keep {
+		s.kept.Reset()
+		s.x.keep, s.x.arena = &s.kept, s.x.arena[:0]
+	}
+	s.begin()
 	err := s.do(op, reply)
-	s.running.Store(-s.count)
+	s.end()
+	if reply.Keep {
+		s.x.keep, reply.Values = nil, s.kept.Values
+	}
 	return err
 }
+
+// begin and end mark the time in which Interrupt has something to end.
+func (s *session) begin() {
+	s.count++
+	s.running.Store(s.count)
+}
+
+func (s *session) end() { s.running.Store(-s.count) }
 
 func (s *session) do(op *driver.Op, reply *driver.Reply) error {
 	o := &s.ops[op.Type]

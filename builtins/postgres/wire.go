@@ -20,23 +20,35 @@ type wire struct {
 
 	rows  int64
 	bytes int64
-	err   *driver.Error // the first error of the reply
-	torn  bool          // the connection can't be used any more
+	err   *driver.Error  // the first error of the reply
+	torn  bool           // the connection can't be used any more
+	state byte           // of the transaction, as the last reply ended: 'I' none, 'T' open, 'E' failed
+	keep  *driver.Result // where values go, when they are wanted
+	arena []byte         // of those values
+	desc  *statement     // that RowDescription is for
 }
 
 func newWire(conn net.Conn) *wire { return &wire{conn: conn, in: make([]byte, 32<<10)} }
 
 // statement is a prepared statement: the head of its Bind message.
-type statement struct{ head []byte }
+type statement struct {
+	head    []byte
+	params  int
+	columns []driver.ResultColumn // where the server was asked for them
+}
 
 func newStatement(name string, params int) *statement {
 	h := append([]byte{'B', 0, 0, 0, 0, 0}, name...) // length later; the unnamed portal
 	h = append(h, 0, 0, 0)                           // end of the name; no format codes: all text
-	return &statement{binary.BigEndian.AppendUint16(h, uint16(params))}
+	return &statement{head: binary.BigEndian.AppendUint16(h, uint16(params)), params: params}
 }
 
-// tail follows the arguments of Bind: no result format codes (all text); Execute of the unnamed portal, all rows; Sync.
-const tail = "\x00\x00" + "E\x00\x00\x00\x09\x00\x00\x00\x00\x00" + "S\x00\x00\x00\x04"
+// What follows the arguments of Bind: no result format codes (all text); Execute of the unnamed portal, all rows. Then, at
+// the end of a request, Sync.
+const (
+	execute = "\x00\x00" + "E\x00\x00\x00\x09\x00\x00\x00\x00\x00"
+	syncMsg = "S\x00\x00\x00\x04"
+)
 
 // begin starts a request.
 func (x *wire) begin(s *statement) { x.out = append(x.out[:0], s.head...) }
@@ -48,11 +60,29 @@ func (x *wire) arg(v []byte) {
 
 // do sends the request and reads its reply: rows and payload bytes go to reply.
 func (x *wire) do(reply *driver.Reply) error {
+	x.finish(0)
+	err := x.exchange()
+	reply.Rows += x.rows
+	reply.Bytes += x.bytes
+	return err
+}
+
+// finish ends the Bind message that begins at out[at:] and adds its Execute.
+func (x *wire) finish(at int) {
+	binary.BigEndian.PutUint32(x.out[at+1:], uint32(len(x.out)-at-1+2)) // without its type byte, with its result formats
+	x.out = append(x.out, execute...)
+}
+
+// exchange sends what is in out, with Sync at its end, and reads everything up to the reply's end.
+func (x *wire) exchange() error {
+	x.out = append(x.out, syncMsg...)
+	return x.send()
+}
+
+func (x *wire) send() error {
 	if x.torn {
 		return &driver.Error{Class: driver.Connection, Err: errors.New("the connection was lost before")}
 	}
-	binary.BigEndian.PutUint32(x.out[1:], uint32(len(x.out)-1+2)) // Bind without its type byte, with its result formats
-	x.out = append(x.out, tail...)
 	if _, err := x.conn.Write(x.out); err != nil {
 		return x.lost(err)
 	}
@@ -66,8 +96,6 @@ func (x *wire) do(reply *driver.Reply) error {
 			break
 		}
 	}
-	reply.Rows += x.rows
-	reply.Bytes += x.bytes
 	if x.err != nil {
 		return x.err
 	}
@@ -149,7 +177,12 @@ func (x *wire) message() (ready bool, err error) {
 		if _, state, msg := fields(body); state == "01000" && x.err == nil {
 			x.err = stateError("WARNING", state, msg)
 		}
+	case 'T':
+		return false, x.describe(body)
 	case 'Z':
+		if len(body) > 0 {
+			x.state = body[0]
+		}
 		return true, nil
 	}
 	return false, nil
@@ -169,10 +202,16 @@ func (x *wire) row(b []byte) error {
 		n := int(int32(binary.BigEndian.Uint32(b)))
 		b = b[4:]
 		if n < 0 {
+			if x.keep != nil {
+				x.keep.Values = append(x.keep.Values, nil)
+			}
 			continue
 		}
 		if n > len(b) {
 			return errors.New("a row ends within a value")
+		}
+		if x.keep != nil {
+			x.value(b[:n])
 		}
 		x.bytes += int64(n)
 		b = b[n:]

@@ -90,11 +90,14 @@ func (s *session) read(key []byte, reply *driver.Reply) error {
 	if err := s.x.flush(); err != nil {
 		return err
 	}
-	return s.hash(reply)
+	return s.hash("", reply)
 }
 
 // hash reads the reply of HGETALL: names and values in turns. The bytes are those of the values.
-func (s *session) hash(reply *driver.Reply) error {
+func (s *session) hash(key string, reply *driver.Reply) error {
+	if reply.Keep {
+		return s.keep(key, reply)
+	}
 	var c sum
 	if err := s.x.count(&c); err != nil {
 		return err
@@ -105,6 +108,33 @@ func (s *session) hash(reply *driver.Reply) error {
 			c.bytes -= int64(len(s.w.Tables[0].Fields[i%len(s.w.Tables[0].Fields)].Name))
 		}
 		reply.Bytes += c.bytes
+	}
+	return nil
+}
+
+// keep is hash for a reply that wants its values: a scan's key, then the fields in the order of the table.
+func (s *session) keep(key string, reply *driver.Reply) error {
+	v, err := s.x.value()
+	if err != nil {
+		return err
+	}
+	pairs, _ := v.([]any)
+	if len(pairs) == 0 {
+		return nil
+	}
+	reply.Rows++
+	if key != "" {
+		reply.Values = append(reply.Values, []byte(key))
+	}
+	for _, f := range s.w.Tables[0].Fields {
+		var got []byte
+		for i := 0; i+1 < len(pairs); i += 2 {
+			if text, _ := pairs[i+1].(string); pairs[i] == f.Name {
+				got = []byte(text)
+			}
+		}
+		reply.Values = append(reply.Values, got)
+		reply.Bytes += int64(len(got))
 	}
 	return nil
 }
@@ -218,10 +248,10 @@ func (s *session) scan(op *driver.Op, reply *driver.Reply) error {
 		return err
 	}
 	for _, k := range list {
-		if err := s.hash(reply); err != nil {
+		key, _ := k.(string)
+		if err := s.hash(key, reply); err != nil {
 			return err
 		}
-		key, _ := k.(string)
 		reply.Bytes += int64(len(key))
 	}
 	return nil

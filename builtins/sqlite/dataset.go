@@ -116,19 +116,30 @@ func loadTable(ctx context.Context, d *db, index int, t driver.Table, fingerprin
 	if err := d.exec("DROP TABLE IF EXISTS " + quote(t.Name)); err != nil {
 		return err
 	}
-	var def, marks strings.Builder
+	var defs, marks []string
 	size := 64
-	for _, f := range t.Fields {
-		fmt.Fprintf(&def, ", %s TEXT", quote(f.Name))
-		marks.WriteString(", ?")
-		size += f.Bytes
+	if t.Key != "" {
+		// A table with rowids: rows of this size are better off in a B-tree of their own (SQLite's advice on WITHOUT ROWID).
+		typ := "TEXT PRIMARY KEY NOT NULL"
+		if t.KeyType != driver.Text {
+			typ = "INTEGER PRIMARY KEY" // the rowid itself
+		}
+		defs, marks = append(defs, quote(t.Key)+" "+typ), append(marks, "?")
 	}
-	// A table with rowids: rows of this size are better off in a B-tree of their own (SQLite's advice on WITHOUT ROWID).
-	create := fmt.Sprintf("CREATE TABLE %s (%s TEXT PRIMARY KEY NOT NULL%s /* %s%s */)", quote(t.Name), quote(t.Key), def.String(), marker, fingerprint)
+	for _, f := range t.Fields {
+		defs, marks = append(defs, quote(f.Name)+" "+columnType(f)), append(marks, "?")
+		size += max(f.Bytes, 20)
+	}
+	create := fmt.Sprintf("CREATE TABLE %s (%s /* %s%s */)", quote(t.Name), strings.Join(defs, ", "), marker, fingerprint)
 	if err := d.exec(create); err != nil {
 		return err
 	}
-	ins, err := d.prepare(fmt.Sprintf("INSERT INTO %s VALUES (?%s)", quote(t.Name), marks.String()), size)
+	for _, f := range t.Indexes {
+		if err := d.exec(fmt.Sprintf("CREATE INDEX %s ON %s (%s)", quote(t.Name+"_"+f), quote(t.Name), quote(f))); err != nil {
+			return err
+		}
+	}
+	ins, err := d.prepare(fmt.Sprintf("INSERT INTO %s VALUES (%s)", quote(t.Name), strings.Join(marks, ", ")), size)
 	if err != nil {
 		return err
 	}
@@ -139,21 +150,42 @@ func loadTable(ctx context.Context, d *db, index int, t driver.Table, fingerprin
 			return ctx.Err()
 		}
 		rows.Row(index, i, &row)
-		if err := insert(ins, row.Key, row.Values); err != nil {
+		var key []byte
+		if t.Key != "" {
+			key = row.Key
+		}
+		if err := insert(ins, key, row.Values); err != nil {
 			return fmt.Errorf("row %d: %w", i, err)
 		}
 	}
 	return nil
 }
 
-// insert binds key and values and runs the statement once.
+// columnType is a column's type in SQL. SQLite has no texts of a fixed length; Char stays as it is written.
+func columnType(f driver.Column) string {
+	switch f.Type {
+	case driver.Int, driver.BigInt:
+		return "INTEGER"
+	}
+	return "TEXT"
+}
+
+// insert binds key and values and runs the statement once. A table without a key has a nil one; a nil value is NULL.
 func insert(s *stmt, key []byte, values [][]byte) error {
 	defer s.reset()
-	if err := s.text(1, key); err != nil {
-		return err
+	n := 1
+	if key != nil {
+		if err := s.text(n, key); err != nil {
+			return err
+		}
+		n++
 	}
 	for i, v := range values {
-		if err := s.text(i+2, v); err != nil {
+		a := driver.Arg{Kind: driver.TextArg, Text: v}
+		if v == nil {
+			a.Kind = driver.Null
+		}
+		if err := s.argument(n+i, &a); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,9 @@ type session struct {
 	ops     []opStatements
 	all     []*stmt
 	scratch []byte
+	stmts   []prepared    // of transactions
+	arena   []byte        // of the values that the last statement gave
+	kept    driver.Result // of a read that asked for its values
 }
 
 // opStatements are the statements of one operation type; those that its action doesn't need are nil.
@@ -54,18 +57,27 @@ func (s *session) Level(_ context.Context, asked spec.Level) (string, error) {
 	return got.String(), nil
 }
 
-func (s *session) Prepare(_ context.Context, w *driver.Workload) error {
+func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
 	for _, op := range w.Ops {
-		st, err := s.prepareOp(&w.Tables[op.Table], op)
+		st, err := s.prepareOp(w, op)
 		if err != nil {
 			return fmt.Errorf("preparing %s: %w", op.Name, err)
 		}
 		s.ops = append(s.ops, st)
 	}
+	for _, st := range w.Statements {
+		if _, err := s.Add(ctx, st); err != nil {
+			return fmt.Errorf("preparing %q: %w", st.Text(func(int) string { return "?" }), err)
+		}
+	}
 	return nil
 }
 
-func (s *session) prepareOp(t *driver.Table, op driver.OpType) (opStatements, error) {
+func (s *session) prepareOp(w *driver.Workload, op driver.OpType) (opStatements, error) {
+	if op.Action == driver.Transaction {
+		return opStatements{action: op.Action}, nil // its statements are prepared apart
+	}
+	t := &w.Tables[op.Table]
 	o := opStatements{action: op.Action, fields: len(t.Fields)}
 	var names, marks []string
 	size := 64 // keys
@@ -159,6 +171,9 @@ func (s *session) read(st *stmt, op *driver.Op, columns int, reply *driver.Reply
 	if err := st.text(1, op.Key); err != nil {
 		return err
 	}
+	if reply.Keep {
+		return s.keep(st, columns, reply)
+	}
 	for {
 		more, err := st.step()
 		if err != nil || !more {
@@ -168,6 +183,25 @@ func (s *session) read(st *stmt, op *driver.Op, columns int, reply *driver.Reply
 		for i := range columns {
 			s.scratch = st.appendColumn(s.scratch[:0], i)
 			reply.Bytes += int64(len(s.scratch))
+		}
+	}
+}
+
+// keep is the rest of read that gives the values.
+func (s *session) keep(st *stmt, columns int, reply *driver.Reply) error {
+	s.arena = s.arena[:0]
+	s.kept.Reset()
+	s.kept.Keep = true
+	for {
+		more, err := st.step()
+		if err != nil || !more {
+			reply.Bytes, reply.Values = s.kept.Bytes, s.kept.Values
+			return err
+		}
+		reply.Rows++
+		var c driver.ResultColumn
+		for i := range columns {
+			s.value(st, i, &c, &s.kept)
 		}
 	}
 }

@@ -6,6 +6,7 @@
 //	types.go    Types, Values: what a script may write, and New: from the resolved spec to a load.Workload
 //	ycsb.go     workload.ycsb("a".."f"): the definitions of the core workloads
 //	records.go  workload.records(mix=...): own mixes
+//	pgbench.go  workload.pgbench(...): pgbench's tables and scripts; its language is in pgscript
 //	table.go    table: the load.Workload behind both; its clients' generators
 //	keys.go     chooser: which key an operation takes (uniform, zipfian, latest, ...)
 //	zipf.go     two zipf generators: exact (rejection-inversion) and YCSB's approximation

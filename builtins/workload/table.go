@@ -29,18 +29,7 @@ type table struct {
 
 func newTable(m mix, seed uint64) (*table, error) {
 	t := &table{mix: m, seed: seed, text: newPairs()}
-	var sum, cum float64
-	for _, w := range m.weights {
-		sum += w
-	}
-	for i, w := range m.weights {
-		cum += w
-		b := ^uint64(0)
-		if i < len(m.weights)-1 {
-			b = uint64(cum / sum * 0x1p64)
-		}
-		t.bounds = append(t.bounds, b)
-	}
+	t.bounds = cumulative(m.weights)
 	if _, err := chooserOf(m.dist, m.table.Rows, 0); err != nil {
 		return nil, err
 	}
@@ -108,11 +97,7 @@ type generator struct {
 
 func (g *generator) Next(r *load.Rand, op *driver.Op) {
 	t := g.t
-	u := r.Uint64()
-	op.Type = 0
-	for u > t.bounds[op.Type] {
-		op.Type++
-	}
+	op.Type = pick(t.bounds, r)
 	typ := &t.ops[op.Type]
 	op.Fields, op.Values, op.Limit = nil, nil, 0
 	switch typ.Action {

@@ -45,6 +45,12 @@ func Types() []*spec.WorkloadType {
 			{Name: "update_fields", Kind: spec.KindInt, Default: int64(1), Doc: "fields that an update changes: one at random, or the first ones when there are several", Check: atLeast(1)},
 			scan,
 			{Name: "table", Kind: spec.KindString, Default: "records", Doc: "name of the table", Check: identifier}}},
+		{Name: "pgbench", Doc: "pgbench's scripts, its own ones or files in its language, on its tables. Before each trial the history is emptied, tellers and branches are vacuumed.",
+			Positional: 1, Resolve: resolvePgbench, Params: []spec.Param{
+				{Name: "script", Kind: spec.KindString, OneOf: builtinNames(), Doc: "tpcb (tpcb-like), simple-update or select-only"},
+				{Name: "scale", Kind: spec.KindInt, Default: int64(1), Doc: "100,000 accounts, 10 tellers and 1 branch each", Check: between(1, pgbenchMaxScale)},
+				{Name: "scripts", Kind: spec.KindMap, Files: true, Doc: "files in pgbench's language with their weights, in place of script: {\"mine.sql\": 2}"},
+				{Name: "tables", Kind: spec.KindBool, Default: true, Doc: "make pgbench's tables; False: the scripts' tables are there, by a setup hook or otherwise"}}},
 	}
 }
 
@@ -107,6 +113,9 @@ const dataVersion = 1
 
 // New builds the runtime form of a resolved workload; seed is that of its rows.
 func New(w *spec.Workload, seed uint64) (load.Workload, error) {
+	if w.Type == "pgbench" {
+		return newPgbench(w.Params)
+	}
 	read := map[string]func(map[string]any) (mix, error){"ycsb": ycsbMix, "records": recordsMix}[w.Type]
 	if read == nil {
 		return nil, fmt.Errorf("there is no workload %q", w.Type)

@@ -39,7 +39,11 @@ func (e *env) showPlan(p *engine.Plan, out string, whole bool) error {
 	if est.Measured > 0 {
 		how = fmt.Sprintf("%d of %d measured by earlier runs", est.Measured, est.LoadRuns)
 	}
-	e.line("  loads      %s of %s, about %s (%s)", count(est.LoadRuns, "load"), count(datasets(p), "dataset"), span(est.Loads), how)
+	if est.LoadRuns == 0 {
+		e.line("  loads      none")
+	} else {
+		e.line("  loads      %s of %s, about %s (%s)", count(est.LoadRuns, "load"), count(datasets(p), "dataset"), span(est.Loads), how)
+	}
 	form := "Mon 15:04"
 	if est.Total() > 6*24*time.Hour {
 		form = "2 Jan 2006"

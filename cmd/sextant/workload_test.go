@@ -82,3 +82,48 @@ experiment("every", system = %s, workload = lambda p: KINDS[p.kind], load = clos
 		}
 	}
 }
+
+// The history of pgbench is emptied before each trial, without loading the accounts again; operations are transactions.
+func TestPgbenchIsTrimmed(t *testing.T) {
+	for name, system := range map[string]string{"sqlite": "sqlite.local(busy_timeout = \"10s\")", "postgres": `postgres.local(settings = {"fsync": False})`} {
+		t.Run(name, func(t *testing.T) {
+			if name == "postgres" {
+				startPostgres(t, "unused") // skips where there is none
+			}
+			dir := t.TempDir()
+			script(t, dir, fmt.Sprintf(`
+experiment("tpcb", system = %s, workload = lambda p: workload.pgbench(p.script, scale = 2), warmup = "20ms", measure = "200ms", interval = "50ms",
+    sweep = grid(script = ["tpcb", "select-only"], concurrency = [1, 3]), repeats = 2)
+`, system))
+			cmd := sextant(t, dir, "run", "x.star")
+			cmd.Env = append(cmd.Env, "SEXTANT_TMPDIR=")
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			run := latest(t, dir, "tpcb")
+			conserve(t, run)
+			trials := tableRows(t, run, "trials")
+			if len(trials) != 8 {
+				t.Fatalf("%d trials", len(trials))
+			}
+			for _, r := range trials {
+				grown, want := r["rows_after"].(int64)-200022, int64(0)
+				if r["script"] == "tpcb" {
+					want = r["succeeded"].(int64)
+				}
+				if r["rows_before"] != int64(200022) || grown < want || (grown == 0) != (want == 0) || r["succeeded"].(int64) == 0 || r["not_found"] != int64(0) {
+					t.Errorf("%v: %v rows became %v with %v transactions", r["script"], r["rows_before"], r["rows_after"], r["succeeded"])
+				}
+			}
+			loads := 0
+			for _, r := range tableRows(t, run, "events") {
+				if r["kind"] == "dataset" {
+					loads++
+				}
+			}
+			if loads != 1 {
+				t.Errorf("%d loads", loads)
+			}
+		})
+	}
+}

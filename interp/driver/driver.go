@@ -9,6 +9,7 @@
 //	Session   one client's own connection: Level, Prepare, Do, Close; capability Interrupter
 //	Workload  tables and operation types, as data: what Prepare gets
 //	Op, Reply one operation, reused by its client: no allocation per operation
+//	Statement, Transactor, Program   transactions in the system's own language (statement.go)
 //	Error     every failure, classed; predicates in errors.go
 //
 // The flow of a trial: Open -> Facts -> Loader.Inspect/Load -> Session per client (level set) -> Level (read back) ->
@@ -98,7 +99,8 @@ type RowSource interface {
 	Row(table int, i int64, row *Row)
 }
 
-// A Row is one row to load: the key and the values parallel to Table.Fields. Slices are reused by the next call.
+// A Row is one row to load: the key and the values parallel to Table.Fields, all in text form; a nil value is NULL. Slices
+// are reused by the next call. A table without a key has rows without one.
 type Row struct {
 	ID     int64
 	Key    []byte
@@ -154,25 +156,46 @@ type Restarter interface {
 type Workload struct {
 	Tables []Table
 	Ops    []OpType
+	// Statements are those that the programs of Transaction operations begin with; programs may add more.
+	Statements []Statement
 	// Clients is how many sessions work at the same time; 0: unknown. A driver may choose by it how it waits for replies.
 	Clients int
 }
 
 // A Table is one table, collection, or key space.
 type Table struct {
-	Name   string // "usertable": plain lower-case identifier
-	Key    string // name of the key column; text, primary key
-	Fields []Column
-	Rows   int64 // that a dataset holds
+	Name    string // "usertable": plain lower-case identifier
+	Key     string // name of the key column, the primary key; "": the table has none
+	KeyType Type
+	Fields  []Column
+	Indexes []string // fields with an index of their own
+	Rows    int64    // that a dataset holds
+	// Volatile: operations insert into it only; a Trimmer empties it before each trial. Its Rows are 0.
+	Volatile bool
+	// Hot: few rows that operations update all the time. A Trimmer tidies it up before each trial.
+	Hot bool
 	// Ordered: scans in key order are needed (a system without ordered keys keeps an index of its own).
 	Ordered bool
 }
 
-// A Column is one field of a table. All fields are text for now.
+// A Column is one field of a table.
 type Column struct {
 	Name  string
-	Bytes int // size of a value
+	Bytes int // size of a value: exactly that of Char, about that of Text
+	Type  Type
 }
+
+// Type is the type of a column.
+type Type string
+
+// The types of columns. Every system maps them to its own.
+const (
+	Text      Type = ""          // of any length
+	Int       Type = "int"       // 32 bits
+	BigInt    Type = "bigint"    // 64 bits
+	Char      Type = "char"      // of a fixed length, filled with blanks
+	Timestamp Type = "timestamp" // without a time zone
+)
 
 // An Action is what an operation does, in terms that every driver translates.
 type Action string
@@ -204,10 +227,18 @@ type Op struct {
 	Fields []int    // which fields Values are for, ascending; nil: all
 	Values [][]byte // update, insert, read-modify-write
 	Limit  int      // scan
+	// Program is what an operation of action Transaction does; nil for all others.
+	Program Program
 }
 
 // A Reply is what came back.
 type Reply struct {
 	Rows  int64 // rows read or changed
 	Bytes int64 // payload bytes read
+	// Own is the time in ns that a Program spent in an interpreter of its own, not in the session.
+	Own int64
+	// Keep asks for the values of a read or a scan, in Values: row by row, the fields in order, for a scan the key before
+	// them. They are valid until the next operation of the session. A system that can't says so by an error.
+	Keep   bool
+	Values [][]byte
 }

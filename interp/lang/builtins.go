@@ -82,6 +82,9 @@ func (ev *evaluator) params(at site, what string, table []spec.Param, positional
 		if err == nil && p.Check != nil {
 			err = p.Check(v)
 		}
+		if m, is := v.(map[string]any); is && err == nil && p.Files {
+			v, err = ev.files(at, p.Name, m)
+		}
 		if err != nil {
 			ev.reportParam(at, got, p.Name, err)
 			ok = false

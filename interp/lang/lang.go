@@ -3,6 +3,7 @@ package lang
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,6 +74,7 @@ type evaluator struct {
 	trees       map[string]*tree
 	order       []string // modules in the order in which they were read
 	modules     map[string]*module
+	texts       map[string][]byte // other files that were read
 	loading     []string
 	predeclared starlark.StringDict
 	env         map[string]string
@@ -115,7 +117,7 @@ func Eval(ctx context.Context, file string, opt Options) (*Program, error) {
 		return nil, fmt.Errorf("opening the script: %w", err)
 	}
 	defer root.Close() //nolint:errcheck // it was only read from
-	ev := &evaluator{opt: opt, root: root, dir: dir, trees: map[string]*tree{}, modules: map[string]*module{}, env: map[string]string{}}
+	ev := &evaluator{opt: opt, root: root, dir: dir, trees: map[string]*tree{}, modules: map[string]*module{}, texts: map[string][]byte{}, env: map[string]string{}}
 	if ev.predeclared, err = ev.names(); err != nil {
 		return nil, err
 	}
@@ -141,6 +143,9 @@ func Eval(ctx context.Context, file string, opt Options) (*Program, error) {
 				p.hooks[hookKey{e.Name, hook}] = &Hook{ev: ev, name: hook, fn: fn}
 			}
 		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(ev.texts)) { // functions of the cell have read theirs by now
+		p.Sources = append(p.Sources, Source{n, ev.texts[n]})
 	}
 	if len(ev.declared) == 0 && len(ev.problems.list) == 0 {
 		ev.problems.add(&Problem{Pos: spec.Pos{File: ev.shown(name), Line: 1, Col: 1},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -136,4 +137,35 @@ func (ev *evaluator) loadError(name string, err error) error {
 		}
 	}
 	return errors.New(msg)
+}
+
+// files reads the files that the keys of m name, from beside the script that calls. They become sources of the program, so
+// that a resumed run reads the same ones.
+func (ev *evaluator) files(at site, param string, m map[string]any) (map[string]any, error) {
+	from := ""
+	for _, n := range ev.order {
+		if ev.trees[n] == at.tree {
+			from = n
+		}
+	}
+	out := make(map[string]any, len(m))
+	for _, asked := range slices.Sorted(maps.Keys(m)) {
+		name, err := resolveLoad(from, asked)
+		if err == nil {
+			if _, read := ev.texts[name]; !read {
+				var b []byte
+				if b, err = ev.root.ReadFile(filepath.FromSlash(name)); err != nil {
+					err = ev.loadError(name, err)
+				} else {
+					ev.texts[name] = b
+				}
+			}
+		}
+		if err != nil {
+			_, text, _ := strings.Cut(err.Error(), "): ") // without load(...)
+			return nil, &spec.ParamError{Param: param, Msg: fmt.Sprintf("names the file %q: %s", asked, text)}
+		}
+		out[asked] = map[string]any{"text": string(ev.texts[name]), "value": m[asked]}
+	}
+	return out, nil
 }

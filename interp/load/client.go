@@ -19,6 +19,10 @@ type client struct {
 	ack Acker // gen, when it wants to know
 	rec *recorder
 	rng Rand // here, because a generator may keep what it is given
+	// keyed: by operation type, whether it is about one row, so that finding none is an outcome
+	keyed []bool
+	// programs: the workload has operations that are programs, which look at their context between statements
+	programs bool
 
 	session driver.Session // nil while it has none; written by the client, under mu
 	lost    error          // why it has none
@@ -38,6 +42,10 @@ func newClient(t *trial, id int) *client {
 	c := &client{t: t, id: id, gen: t.cfg.Workload.Client(id)}
 	c.ack, _ = c.gen.(Acker)
 	c.rec = newRecorder(t.col, len(t.shape.Ops))
+	for _, o := range t.shape.Ops {
+		c.keyed = append(c.keyed, o.Action != driver.Scan && o.Action != driver.Transaction)
+		c.programs = c.programs || o.Action == driver.Transaction
+	}
 	return c
 }
 
@@ -112,7 +120,7 @@ func (c *client) run(ctx context.Context) {
 				stop = func() {}
 				return
 			}
-		case reply.Rows == 0 && c.t.shape.Ops[op.Type].Action != driver.Scan:
+		case reply.Rows == 0 && c.keyed[op.Type]:
 			c.rec.add(op.Type, due, sent, done, NotFound)
 		default:
 			c.rec.add(op.Type, due, sent, done, OK)
@@ -181,7 +189,11 @@ func (c *client) attempt(ctx context.Context, op *driver.Op, reply *driver.Reply
 	}
 	*reply = driver.Reply{}
 	c.busy.Store(sent + 1)
-	err = c.session.Do(ctx, op, reply)
+	if op.Program == nil {
+		err = c.session.Do(ctx, op, reply)
+	} else {
+		err = c.program(ctx, op, reply)
+	}
 	done = c.t.clock.now()
 	c.busy.Store(0)
 	if err == nil && c.cut.Load() == sent+1 {
@@ -191,6 +203,27 @@ func (c *client) attempt(ctx context.Context, op *driver.Op, reply *driver.Reply
 		c.last = sent
 	}
 	return sent, done, err
+}
+
+// program runs an operation that is a transaction. One that it leaves open is rolled back, and that is part of it: the next
+// attempt or operation begins outside of any transaction.
+func (c *client) program(ctx context.Context, op *driver.Op, reply *driver.Reply) error {
+	err := op.Program.Run(ctx, c.session, reply)
+	c.rec.own(reply.Own, c.t.clock.now())
+	if err != nil && (driver.IsConnection(err) || ctx.Err() != nil) {
+		return err // the session is replaced
+	}
+	t, ok := c.session.(driver.Transactor)
+	if !ok || err == nil && !t.InTransaction() {
+		return err
+	}
+	if err == nil {
+		err = &driver.Error{Class: driver.Other, Code: "open transaction", Err: errors.New("the operation ended without ending its transaction: it was rolled back")}
+	}
+	if rerr := t.Rollback(ctx); rerr != nil && driver.IsConnection(rerr) {
+		return rerr
+	}
+	return err
 }
 
 // pause waits before the next attempt of an operation.
@@ -207,9 +240,9 @@ func (c *client) pause(ctx context.Context, tries int) error {
 }
 
 // opContext is the context for Do. An Interrupter is ended by Interrupt, so it shares the trial's context; any other
-// session gets one that the supervisor can cancel.
+// session, and a program between its statements, gets one that the supervisor can cancel.
 func (c *client) opContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	if _, ok := c.session.(driver.Interrupter); ok {
+	if _, ok := c.session.(driver.Interrupter); ok && !c.programs {
 		return ctx, func() {}
 	}
 	dctx, cancel := context.WithCancel(ctx)
@@ -278,9 +311,10 @@ func (c *client) watch(now int64, all bool) {
 		return
 	}
 	c.cut.Store(mark)
+	if c.cancel != nil {
+		c.cancel()
+	}
 	if in, ok := c.session.(driver.Interrupter); ok {
 		in.Interrupt()
-	} else if c.cancel != nil {
-		c.cancel()
 	}
 }

@@ -22,6 +22,7 @@ type recorder struct {
 	until int64        // end of the current slot on the trial's clock
 	split bool         // service times are recorded apart
 	busy  int64        // ns of the window spent in operations
+	spent int64        // ns of the window that programs spent in an interpreter of their own
 	late  Hist[uint32] // ns between due and sent of operations whose client was waiting for them
 	errs  map[errKey]*ErrorStat
 }
@@ -72,6 +73,13 @@ func (r *recorder) add(op int, due, sent, done int64, o Outcome) {
 		rec.failed[o] = new(Hist[uint32])
 	}
 	rec.failed[o].Record(d)
+}
+
+// own counts time that an attempt of a program, done at t, spent in its own interpreter.
+func (r *recorder) own(ns, t int64) {
+	if t >= r.col.slots.start() && t < r.col.slots.end() {
+		r.spent += ns
+	}
 }
 
 // roll hands the current slot over and moves on to the one of instant t.

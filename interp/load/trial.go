@@ -65,6 +65,8 @@ type Result struct {
 	// Busy is the time of the window that the clients spent in operations, whenever those were due. It is the window times
 	// the mean number of operations in flight.
 	Busy time.Duration
+	// Own is how much of it programs spent in an interpreter of their own (scripted transactions); 0 where there is none.
+	Own time.Duration
 	// Open loop: operations due in the window, how many of them were never sent, and how late those were sent whose client
 	// was waiting for their instant.
 	Open         bool

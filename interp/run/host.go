@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sextant/interp/driver"
@@ -169,12 +170,18 @@ func (r *Runner) ensureDataset(ctx context.Context, id string, m *spec.Measure, 
 		return 0, fmt.Errorf("%s can't load datasets", h.spec.Name)
 	}
 	shape := w.Shape()
+	if len(shape.Tables) == 0 {
+		return 0, nil
+	}
 	if h.dataset == id && !needsLoad(m, h.fresh, false) {
+		if err := r.trim(ctx, shape); err != nil {
+			return 0, err
+		}
 		n, err := r.countRows(ctx, loader, shape)
 		if err != nil {
 			return 0, err
 		}
-		if want := expectedRows(shape); m.Workload.Resizes || m.Reset == "never" || n == want {
+		if want := expectedRows(shape); m.Workload.Resizes && !m.Workload.Trims || m.Reset == "never" || n == want {
 			return n, nil
 		}
 		r.event("", "reset", fmt.Sprintf("dataset %s holds %d rows instead of %d: loaded again", id, n, expectedRows(shape)))
@@ -199,6 +206,17 @@ func (r *Runner) ensureDataset(ctx context.Context, id string, m *spec.Measure, 
 	text := fmt.Sprintf("loaded %d rows into %s in %.1f s", n, h.spec.Name, took.Seconds())
 	r.event("", "dataset", text)
 	return n, r.journal.Add(Entry{At: time.Now().UTC(), Event: "dataset", Dataset: id, Rows: n, Seconds: took.Seconds()})
+}
+
+// trim empties the tables that the last trial has filled and tidies up those that it has changed all the time.
+func (r *Runner) trim(ctx context.Context, w *driver.Workload) error {
+	t, ok := r.host.sys.(driver.Trimmer)
+	if !ok || !slices.ContainsFunc(w.Tables, func(t driver.Table) bool { return t.Volatile || t.Hot }) {
+		return nil
+	}
+	return stage(ctx, "emptying the volatile tables", or(r.plan.Experiment.Deadlines.Load, defaultLoad), func(ctx context.Context) error {
+		return t.Trim(ctx, w)
+	})
 }
 
 func expectedRows(w *driver.Workload) int64 {

@@ -185,7 +185,7 @@ func (p *Plan) Estimate(measured map[string]time.Duration) Estimate {
 		m := p.Measure(s)
 		est.Windows += m.Warmup + m.Window
 		est.Overhead += trialOverhead
-		if needsLoad(m, fresh[s.Block], !begun[s.Block]) {
+		if m.Workload.Dataset.Rows > 0 && needsLoad(m, fresh[s.Block], !begun[s.Block]) {
 			est.Loads += loads[s.Block]
 			est.LoadRuns++
 			if _, ok := measured[p.Blocks[s.Block].Dataset]; ok {
@@ -198,12 +198,12 @@ func (p *Plan) Estimate(measured map[string]time.Duration) Estimate {
 }
 
 // needsLoad is the rule of `reset`: a block begins with a load; "always" loads before every trial, "never" only then;
-// "auto" loads when the trial before has changed the number of rows.
+// "auto" loads when the trial before has changed the number of rows, unless trimming takes that back.
 func needsLoad(m *spec.Measure, fresh, first bool) bool {
 	switch {
 	case first || m.Reset == "always":
 		return true
-	case m.Reset == "never":
+	case m.Reset == "never", m.Workload.Trims:
 		return false
 	}
 	return !fresh

@@ -109,14 +109,15 @@ func TestOrderIsSeeded(t *testing.T) {
 
 func TestRestoreRules(t *testing.T) {
 	for _, x := range []struct {
-		reset        string
-		fresh, first bool
-		want         bool
+		reset               string
+		trims, fresh, first bool
+		want                bool
 	}{
-		{"auto", false, true, true}, {"never", true, true, true}, {"always", true, false, true},
-		{"auto", true, false, false}, {"auto", false, false, true}, {"never", false, false, false},
+		{"auto", false, false, true, true}, {"never", false, true, true, true}, {"always", false, true, false, true},
+		{"auto", false, true, false, false}, {"auto", false, false, false, true}, {"never", false, false, false, false},
+		{"auto", true, false, false, false}, {"auto", true, false, true, true}, {"always", true, false, false, true},
 	} {
-		if got := needsLoad(&spec.Measure{Reset: x.reset}, x.fresh, x.first); got != x.want {
+		if got := needsLoad(&spec.Measure{Reset: x.reset, Workload: &spec.Workload{Trims: x.trims}}, x.fresh, x.first); got != x.want {
 			t.Errorf("%+v: %v", x, got)
 		}
 	}

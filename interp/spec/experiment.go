@@ -21,11 +21,13 @@ type Workload struct {
 	Type   string         `json:"type"`   // WorkloadType.Name
 	Params map[string]any `json:"params"` // complete, defaults filled in
 	// What a plan must know about it:
-	Ops      []string `json:"ops"`      // operation types, in order: "read", "update"
-	Actions  []string `json:"actions"`  // what a system must be able to do, parallel to Ops
-	Dataset  Dataset  `json:"dataset"`  // what must be loaded before
-	Resizes  bool     `json:"resizes"`  // it inserts or deletes: the dataset is restored before the next trial
-	Modifies bool     `json:"modifies"` // it writes at all
+	Ops     []string `json:"ops"`     // operation types, in order: "read", "update"
+	Actions []string `json:"actions"` // what a system must be able to do, parallel to Ops
+	Dataset Dataset  `json:"dataset"` // what must be loaded before
+	Resizes bool     `json:"resizes"` // it inserts or deletes: the dataset is restored before the next trial
+	// Trims: what workloads of its dataset insert is taken away by emptying tables that hold nothing else, without a load.
+	Trims    bool `json:"trims,omitempty"`
+	Modifies bool `json:"modifies"` // it writes at all
 }
 
 // A Dataset is the rows that a workload needs before it is measured. Two workloads with equal Canonical share it.

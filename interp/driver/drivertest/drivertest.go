@@ -7,6 +7,7 @@
 //	proxy.go       Proxy: a network that delays, stalls, cuts, half-closes and drips, between a driver and its real server
 //	pieces.go      Pieces: a stream cut anywhere, for tests of a wire protocol
 //	operations.go  the six actions, missing rows, duplicates, interruption
+//	transactions.go  statements one by one and in batches, typed tables, values kept
 package drivertest
 
 import (
@@ -48,6 +49,9 @@ func Run(t *testing.T, c Config) {
 	t.Run("load", func(t *testing.T) { c.load(t, sys) })
 	t.Run("levels", func(t *testing.T) { c.levels(t, sys) })
 	t.Run("actions", func(t *testing.T) { c.actions(t, sys) })
+	t.Run("values", func(t *testing.T) { c.values(t, sys) })
+	t.Run("transactions", func(t *testing.T) { c.transactions(t, sys) })
+	t.Run("types", func(t *testing.T) { c.types(t, sys) })
 	t.Run("interrupt", func(t *testing.T) { c.interrupt(t, sys) })
 	t.Run("cancelled load", func(t *testing.T) { c.cancelledLoad(t, sys) })
 	t.Run("foreign table", func(t *testing.T) { c.foreign(t, sys) })
