@@ -5,6 +5,7 @@ package builtins
 import (
 	"fmt"
 
+	"sextant/builtins/mysql"
 	"sextant/builtins/postgres"
 	"sextant/builtins/redis"
 	"sextant/builtins/sqlite"
@@ -20,6 +21,7 @@ func Drivers() []driver.Driver {
 	return []driver.Driver{
 		sqlite.Driver(),
 		postgres.Driver(),
+		mysql.Driver(),
 		redis.Driver(),
 	}
 }

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"sextant/interp/driver"
 	"sextant/interp/driver/drivertest"
+	"sextant/interp/driver/sandbox"
 	"sextant/interp/spec"
 )
 
@@ -234,4 +236,50 @@ func FuzzWire(f *testing.F) {
 		_ = newWire(&drivertest.Pieces{In: in, Size: 5}).count(&c)
 		_, _ = newWire(&drivertest.Pieces{In: in, Size: 5}).value()
 	})
+}
+
+// A setting that a killed run has left changed is put back by the next one.
+func TestKilledRunsSettingIsPutBack(t *testing.T) {
+	t.Setenv("SEXTANT_TMPDIR", sandbox.Base())
+	s := local(t, nil)
+	var logged []string
+	open := func() driver.System {
+		t.Helper()
+		o := map[string]any{"url": fmt.Sprintf("redis://:%s@%s/0", s.opt.Password, s.opt.Addr)}
+		sys, err := Driver().Open(t.Context(), driver.Target{System: &spec.System{Maker: "server", Name: "r", Options: o}, Options: o, Log: func(kind, text string) { logged = append(logged, kind+": "+text) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sys
+	}
+	now := func() string {
+		t.Helper()
+		_, rows, err := s.Query(t.Context(), "CONFIG GET appendfsync", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(rows)
+	}
+	before := now()
+	l, err := level("always")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ses, err := open().Session(t.Context(), l) // never closed: killed
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ses.Close(); err != nil || now() == before {
+		t.Fatal(now(), err)
+	}
+	next := open()
+	if now() != before || len(logged) != 1 || !strings.Contains(logged[0], "appendfsync everysec: done now") {
+		t.Errorf("the next start leaves %s and says %v", now(), logged)
+	}
+	if err := next.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if open(); len(logged) != 1 {
+		t.Error(logged)
+	}
 }

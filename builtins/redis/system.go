@@ -15,6 +15,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"sextant/interp/driver"
+	"sextant/interp/driver/sandbox"
 	"sextant/interp/spec"
 )
 
@@ -147,7 +148,7 @@ func (s *system) greet(ctx context.Context) error {
 			}
 			s.base = "" // not privileged: the level can be neither set nor read
 		}
-		return nil
+		return s.recall(x)
 	})
 }
 
@@ -217,12 +218,37 @@ func (s *system) Session(ctx context.Context, level spec.Level) (driver.Session,
 	if want == "" {
 		want = s.base // a level before may have changed it
 	}
+	if want != "" && want != s.base && s.local == nil { // before it is changed: a sextant that is killed can't put it back itself
+		if err := sandbox.Remember(s.place(), map[string]string{"appendfsync": s.base}); err != nil {
+			return nil, errors.Join(err, x.conn.Close())
+		}
+	}
 	if want != "" {
 		if _, err := x.call("CONFIG", "SET", "appendfsync", want); err != nil {
 			return nil, errors.Join(fmt.Errorf("setting the level %s: %w", level, err), x.conn.Close())
 		}
 	}
 	return &session{x: x, wait: level.Get("wait")}, nil
+}
+
+// place names the server in what is remembered about it.
+func (s *system) place() string { return "redis " + s.opt.Addr }
+
+// recall puts back what a sextant that was killed has left changed.
+func (s *system) recall(x *wire) error {
+	if s.local != nil || s.base == "" {
+		return nil
+	}
+	left, err := sandbox.Recall(s.place())
+	if err != nil || left["appendfsync"] == "" {
+		return err
+	}
+	if _, err := x.call("CONFIG", "SET", "appendfsync", left["appendfsync"]); err != nil {
+		return fmt.Errorf("putting back what an earlier run has left changed: %w", err)
+	}
+	s.base = left["appendfsync"]
+	s.log("warning", fmt.Sprintf("an earlier run was killed before it could put back appendfsync %s: done now", s.base))
+	return sandbox.Forget(s.place())
 }
 
 // words splits a command of a hook; "quoted words" keep their spaces.
@@ -350,7 +376,9 @@ func (s *system) Close(ctx context.Context) error {
 	if s.admin != nil {
 		if s.base != "" && s.local == nil && !s.admin.torn { // the server gets its own setting back
 			_ = s.admin.conn.SetDeadline(time.Now().Add(2 * time.Second))
-			_, _ = s.admin.call("CONFIG", "SET", "appendfsync", s.base) // a server that is gone can't be told
+			if _, err := s.admin.call("CONFIG", "SET", "appendfsync", s.base); err == nil { // a server that is gone can't be told
+				_ = sandbox.Forget(s.place()) // then the next start does it again, which does no harm
+			}
 		}
 		_ = s.admin.conn.Close() // nothing is under way on it
 		s.admin = nil

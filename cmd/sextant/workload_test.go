@@ -16,15 +16,26 @@ func TestWorkloadsOnEverySystem(t *testing.T) {
 		startPostgres(t, "unused") // skips where there is none
 		everyWorkload(t, `postgres.local(settings = {"fsync": False})`, "off+repeatable read")
 	})
+	t.Run("mysql", func(t *testing.T) {
+		needProgram(t, "mariadbd")
+		everyWorkload(t, `mysql.local(settings = {"innodb_log_file_size": "48M"})`, "read committed+innodb_flush_log_at_trx_commit=0")
+	})
 	t.Run("redis", func(t *testing.T) {
-		if _, err := exec.LookPath("redis-server"); err != nil {
-			if os.Getenv("SEXTANT_REQUIRE_SERVERS") != "" {
-				t.Fatal(err)
-			}
-			t.Skipf("SKIP: %v", err)
-		}
+		needProgram(t, "redis-server")
 		everyWorkload(t, "redis.local()", "everysec")
 	})
+}
+
+// needProgram skips where a server's program is not installed, or fails where it must be.
+func needProgram(t *testing.T, name string) {
+	t.Helper()
+	t.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin")
+	if _, err := exec.LookPath(name); err != nil {
+		if os.Getenv("SEXTANT_REQUIRE_SERVERS") != "" {
+			t.Fatal(err)
+		}
+		t.Skipf("SKIP: %v", err)
+	}
 }
 
 func everyWorkload(t *testing.T, system, level string) {
@@ -85,10 +96,14 @@ experiment("every", system = %s, workload = lambda p: KINDS[p.kind], load = clos
 
 // The history of pgbench is emptied before each trial, without loading the accounts again; operations are transactions.
 func TestPgbenchIsTrimmed(t *testing.T) {
-	for name, system := range map[string]string{"sqlite": "sqlite.local(busy_timeout = \"10s\")", "postgres": `postgres.local(settings = {"fsync": False})`} {
+	for name, system := range map[string]string{"sqlite": "sqlite.local(busy_timeout = \"10s\")", "postgres": `postgres.local(settings = {"fsync": False})`,
+		"mysql": `mysql.local(settings = {"innodb_flush_log_at_trx_commit": 0})`} {
 		t.Run(name, func(t *testing.T) {
 			if name == "postgres" {
 				startPostgres(t, "unused") // skips where there is none
+			}
+			if name == "mysql" {
+				needProgram(t, "mariadbd")
 			}
 			dir := t.TempDir()
 			script(t, dir, fmt.Sprintf(`

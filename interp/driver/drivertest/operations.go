@@ -57,6 +57,7 @@ func (c *Config) actions(t *testing.T, sys driver.System) {
 		{"read", driver.Op{Type: read, Key: []byte(key(5))}, 1, rowBytes},
 		{"read of a missing row", driver.Op{Type: read, Key: []byte("nobody")}, 0, 0},
 		{"update", driver.Op{Type: update, Key: []byte(key(5)), Fields: []int{1}, Values: [][]byte{[]byte("new \\ ' \" é")}}, 1, -1},
+		{"update that changes nothing", driver.Op{Type: update, Key: []byte(key(5)), Fields: []int{1}, Values: [][]byte{[]byte("new \\ ' \" é")}}, 1, -1},
 		{"update of a missing row", driver.Op{Type: update, Key: []byte("nobody"), Fields: []int{1}, Values: [][]byte{[]byte("x")}}, 0, -1},
 		{"insert", driver.Op{Type: insert, Key: []byte(key(9000)), Values: fresh}, 1, -1},
 		{"read of the inserted row", driver.Op{Type: read, Key: []byte(key(9000))}, 1, rowBytes},

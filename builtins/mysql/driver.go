@@ -1,0 +1,195 @@
+package mysql
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	sqldriver "github.com/go-sql-driver/mysql"
+
+	"sextant/interp/driver"
+	"sextant/interp/driver/sandbox"
+	"sextant/interp/spec"
+)
+
+// Driver describes MySQL and MariaDB.
+func Driver() driver.Driver {
+	return driver.Driver{SystemType: spec.SystemType{
+		Name: "mysql",
+		Doc:  "MySQL from version 5.7 on and MariaDB from 10.4 on: one that exists, or a throwaway MariaDB from installed binaries, alone or as a Galera cluster.",
+		Makers: []spec.Maker{
+			{Name: "server", Doc: "a server that exists", Positional: 1, Check: checkServer, Params: []spec.Param{
+				{Name: "url", Kind: spec.KindSecret, Required: true, Check: checkURL,
+					Doc: `mysql://user:password@host:3306/database: secret("MYSQL_URL"), or as text when it holds no password`},
+				{Name: "tls", Kind: spec.KindString, Default: "off", OneOf: []string{"off", "require", "verify"},
+					Doc: "off; require: encrypted, whoever answers; verify: the certificate must be of the host"},
+				{Name: "ca", Kind: spec.KindString, Doc: "file with the certificates that tls = \"verify\" trusts; None: the system's"},
+				{Name: "cert", Kind: spec.KindString, Doc: "file with the client's own certificate"},
+				{Name: "key", Kind: spec.KindString, Doc: "file with the key of cert"}}},
+			{Name: "local", Doc: "a throwaway MariaDB on loopback, removed at the end", Params: []spec.Param{
+				{Name: "nodes", Kind: spec.KindInt, Default: int64(1), Check: checkNodes,
+					Doc: "1; 3: a Galera cluster, whose nodes the clients take in turns"},
+				{Name: "settings", Kind: spec.KindMap, Default: map[string]any{}, Check: checkSettings,
+					Doc: `server settings beside MariaDB's defaults, such as {"innodb_buffer_pool_size": "1G"}`}}},
+		},
+		Levels: []spec.LevelSetting{
+			{Name: "isolation", Doc: "SET SESSION TRANSACTION ISOLATION LEVEL on each session, read back from its variables", Values: spec.LevelValues(
+				"read uncommitted", "reads see what is not committed",
+				"read committed", "each statement sees what is committed when it begins",
+				"repeatable read", "a transaction sees one snapshot; its writes see the newest rows",
+				"serializable", "reads lock what they read")},
+			{Name: "innodb_flush_log_at_trx_commit", Doc: "SET GLOBAL on the server (of all its clients), read back, put back at the end", Values: spec.LevelValues(
+				"0", "the log is written and flushed about once a second: a crash of the server loses commits",
+				"1", "a commit waits until its log is on the disk",
+				"2", "a commit waits until its log is written, it is flushed about once a second: a crash of the machine loses commits")},
+			{Name: "sync_binlog", Doc: "SET GLOBAL on the server, read back, put back at the end; refused without a binary log", Values: spec.LevelValues(
+				"0", "the operating system flushes the binary log when it likes",
+				"1", "a commit waits until the binary log is on the disk")},
+			{Name: "wsrep_sync_wait", Doc: "SET SESSION on each session, read back; Galera only", Values: spec.LevelValues(
+				"off", "reads see what their node has applied",
+				"reads", "reads wait until their node has applied what was committed before (1)",
+				"all", "reads and writes wait so (7)")},
+		},
+	}, Open: openSystem}
+}
+
+const example = `mysql://user:password@host:3306/database`
+
+// parseURL reads a URL into the settings of a connection. Its errors never hold the URL.
+func parseURL(text string) (*sqldriver.Config, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "mysql" && u.Scheme != "mariadb" || u.Host == "" {
+		return nil, errors.New("is no URL of a MySQL or MariaDB server: write " + example)
+	}
+	if u.RawQuery != "" {
+		return nil, errors.New("has parameters: use the options of mysql.server instead")
+	}
+	cfg := sqldriver.NewConfig()
+	cfg.Net, cfg.Addr = "tcp", u.Host
+	if u.Port() == "" {
+		cfg.Addr = net.JoinHostPort(u.Hostname(), "3306")
+	}
+	if u.User != nil {
+		cfg.User = u.User.Username()
+		cfg.Passwd, _ = u.User.Password()
+	}
+	cfg.DBName = strings.TrimPrefix(u.Path, "/")
+	if cfg.DBName == "" || cfg.User == "" {
+		return nil, errors.New("names no user or no database: write " + example)
+	}
+	return complete(cfg), nil
+}
+
+// complete sets what every connection of sextant has.
+func complete(cfg *sqldriver.Config) *sqldriver.Config {
+	cfg.ClientFoundRows = true // an update that changes nothing has found its row all the same
+	cfg.InterpolateParams = false
+	cfg.Timeout = 10 * time.Second
+	cfg.MaxAllowedPacket = 64 << 20
+	cfg.Collation = "utf8mb4_bin"
+	cfg.Logger = silent{}
+	return cfg
+}
+
+// silent drops what the library would print: its errors come back as errors.
+type silent struct{}
+
+func (silent) Print(...any) {}
+
+// checkURL refuses a URL that stands in the script and holds a password, or that can't be read.
+func checkURL(v any) error {
+	text, ok := v.(string)
+	if !ok {
+		return nil // a secret: read when the run starts
+	}
+	if u, err := url.Parse(text); err == nil && u.User != nil {
+		if _, with := u.User.Password(); with {
+			return errors.New(`holds a password, which would end up in results: put the URL into an environment variable and write url = secret("MYSQL_URL")`)
+		}
+	}
+	_, err := parseURL(text)
+	return err
+}
+
+func checkServer(o map[string]any) error {
+	mode, _ := o["tls"].(string)
+	for _, name := range []string{"ca", "cert", "key"} {
+		if o[name] != nil && (mode == "off" || name == "ca" && mode != "verify") {
+			return &spec.ParamError{Param: name, Msg: fmt.Sprintf("has no meaning with tls = %q", mode)}
+		}
+	}
+	if (o["cert"] == nil) != (o["key"] == nil) {
+		return &spec.ParamError{Param: "cert", Msg: "needs key, and key needs cert"}
+	}
+	return nil
+}
+
+func checkNodes(v any) error {
+	if n, ok := v.(int64); !ok || n != 1 && n != 3 {
+		return fmt.Errorf("must be 1 or 3 (Galera needs an odd number to have a majority), not %v", v)
+	}
+	return nil
+}
+
+func checkSettings(v any) error {
+	return sandbox.CheckSettings(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-",
+		"port", "bind_address", "datadir", "socket", "pid_file", "skip_networking", "skip_grant_tables", "init_file", "user")
+}
+
+// tlsConfig makes the configuration of tls = require and verify; nil for off.
+func tlsConfig(o map[string]any, host string) (*tls.Config, error) {
+	mode, _ := o["tls"].(string)
+	if mode == "" || mode == "off" {
+		return nil, nil
+	}
+	cfg := &tls.Config{ServerName: host, InsecureSkipVerify: mode == "require"} //nolint:gosec // require asks for encryption only, and says so
+	if file, ok := o["ca"].(string); ok {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("reading ca: %w", err)
+		}
+		cfg.RootCAs = x509.NewCertPool()
+		if !cfg.RootCAs.AppendCertsFromPEM(b) {
+			return nil, fmt.Errorf("ca: %s holds no certificate", file)
+		}
+	}
+	if file, ok := o["cert"].(string); ok {
+		key, _ := o["key"].(string)
+		c, err := tls.LoadX509KeyPair(file, key)
+		if err != nil {
+			return nil, fmt.Errorf("reading cert and key: %w", err)
+		}
+		cfg.Certificates = []tls.Certificate{c}
+	}
+	return cfg, nil
+}
+
+func openSystem(ctx context.Context, t driver.Target) (driver.System, error) {
+	if t.System.Maker == "local" {
+		return openLocal(ctx, t)
+	}
+	text, _ := t.Options["url"].(string)
+	cfg, err := parseURL(text)
+	if err != nil {
+		return nil, &driver.Error{Class: driver.Other, Err: fmt.Errorf("the URL of %s %w", t.System.Name, err)}
+	}
+	host, _, err := net.SplitHostPort(cfg.Addr)
+	if err != nil {
+		return nil, &driver.Error{Class: driver.Other, Err: fmt.Errorf("the URL of %s has no host and port", t.System.Name)}
+	}
+	if cfg.TLS, err = tlsConfig(t.Options, host); err != nil {
+		return nil, &driver.Error{Class: driver.Other, Err: err}
+	}
+	s := newSystem([]*sqldriver.Config{cfg}, t.Log)
+	if err := s.greet(ctx); err != nil {
+		return nil, errors.Join(err, s.Close(ctx))
+	}
+	return s, nil
+}

@@ -1,0 +1,373 @@
+package mysql
+
+import (
+	"context"
+	sql "database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sextant/interp/driver"
+	"sextant/interp/spec"
+)
+
+// session is one client's connection.
+type session struct {
+	s     *system
+	node  int
+	id    int64 // of the connection on its server
+	c     *conn
+	ops   []opStatements
+	all   []sql.Stmt
+	args  []sql.NamedValue
+	dest  []sql.Value
+	stmts []prepared // of transactions
+	open  bool       // a transaction
+	kept  driver.Result
+	arena []byte // of kept values
+
+	running atomic.Int64 // number of the operation in progress; negative or zero between them
+	count   int64
+	cancels sync.WaitGroup
+}
+
+// opStatements are the statements of one operation type; those that its action doesn't need are nil.
+type opStatements struct {
+	action  driver.Action
+	columns int       // of a row that is read
+	one     *prepared // insert, delete, scan; the read of read and read-modify-write
+	fixed   *prepared // update of the operation type's fields
+	updates []*prepared
+}
+
+// prepared is a statement of the server.
+type prepared struct {
+	sql.Stmt
+	query   bool // it returns rows
+	text    string
+	control driver.Control
+	params  int
+	columns []driver.ResultColumn
+}
+
+func (s *system) Session(ctx context.Context, level spec.Level) (driver.Session, error) {
+	node := int(s.next.Add(1)-1) % len(s.nodes)
+	c, err := s.connect(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	out := &session{s: s, node: node, c: c}
+	_, rows, err := c.query(ctx, "SELECT CONNECTION_ID()")
+	if err == nil {
+		_, err = fmt.Sscan(fmt.Sprint(rows[0][0]), &out.id)
+	}
+	if err == nil {
+		err = s.setLevel(ctx, c, level)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("setting the level %s: %w", level, err), c.close())
+	}
+	return out, nil
+}
+
+func (s *session) Level(ctx context.Context, asked spec.Level) (string, error) {
+	is, err := s.s.readBack(ctx, s.c)
+	if err != nil {
+		return "", fmt.Errorf("reading the level back: %w", err)
+	}
+	all := len(asked.Settings) == 0
+	var got spec.Level
+	for _, setting := range Driver().Levels {
+		v, has := is[setting.Name]
+		if !has {
+			v = "none" // MariaDB without Galera
+		}
+		if all || asked.Get(setting.Name) != "" {
+			got.Settings = append(got.Settings, spec.Setting{Name: setting.Name, Value: v})
+		}
+	}
+	return got.String(), nil
+}
+
+func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
+
+func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
+	for _, op := range w.Ops {
+		o, err := s.prepareOp(ctx, w, op)
+		if err != nil {
+			return fmt.Errorf("preparing %s: %w", op.Name, err)
+		}
+		s.ops = append(s.ops, o)
+	}
+	for _, st := range w.Statements {
+		if _, err := s.Add(ctx, st); err != nil {
+			return fmt.Errorf("preparing %q: %w", st.Text(func(int) string { return "?" }), err)
+		}
+	}
+	return nil
+}
+
+func (s *session) prepare(ctx context.Context, query bool, format string, a ...any) (*prepared, error) {
+	st, err := s.c.c.(sql.ConnPrepareContext).PrepareContext(ctx, fmt.Sprintf(format, a...))
+	if err != nil {
+		return nil, wrap(err)
+	}
+	s.all = append(s.all, st)
+	return &prepared{Stmt: st, query: query, params: st.NumInput()}, nil
+}
+
+func (s *session) prepareOp(ctx context.Context, w *driver.Workload, op driver.OpType) (o opStatements, err error) {
+	o.action = op.Action
+	if op.Action == driver.Transaction {
+		return o, nil // its statements are prepared apart
+	}
+	t := &w.Tables[op.Table]
+	o.columns = len(t.Fields)
+	var names []string
+	for _, f := range t.Fields {
+		names = append(names, quote(f.Name))
+	}
+	table, key, list := quote(t.Name), quote(t.Key), strings.Join(names, ", ")
+	switch op.Action {
+	case driver.Insert:
+		o.one, err = s.prepare(ctx, false, "INSERT INTO %s (%s, %s) VALUES (?%s)", table, key, list, strings.Repeat(", ?", len(names)))
+	case driver.Delete:
+		o.one, err = s.prepare(ctx, false, "DELETE FROM %s WHERE %s = ?", table, key)
+	case driver.Scan:
+		o.columns++
+		o.one, err = s.prepare(ctx, true, "SELECT %s, %s FROM %s WHERE %s >= ? ORDER BY %s LIMIT ?", key, list, table, key, key)
+	case driver.Read, driver.ReadModifyWrite, driver.Update:
+		if op.Action != driver.Update {
+			o.one, err = s.prepare(ctx, true, "SELECT %s FROM %s WHERE %s = ?", list, table, key)
+		}
+		if op.Action == driver.Read || err != nil {
+			break
+		}
+		if op.Fields != nil {
+			var sets []string
+			for _, f := range op.Fields {
+				sets = append(sets, names[f]+" = ?")
+			}
+			o.fixed, err = s.prepare(ctx, false, "UPDATE %s SET %s WHERE %s = ?", table, strings.Join(sets, ", "), key)
+			break
+		}
+		for _, n := range names {
+			var st *prepared
+			if st, err = s.prepare(ctx, false, "UPDATE %s SET %s = ? WHERE %s = ?", table, n, key); err != nil {
+				break
+			}
+			o.updates = append(o.updates, st)
+		}
+	default:
+		return o, &driver.Error{Class: driver.Other, Err: fmt.Errorf("MySQL can't do the action %q", op.Action)}
+	}
+	return o, err
+}
+
+func (s *session) Do(_ context.Context, op *driver.Op, reply *driver.Reply) error {
+	if reply.Keep {
+		s.kept.Reset()
+		s.kept.Keep, s.arena = true, s.arena[:0]
+	}
+	s.begin()
+	err := s.do(op, reply)
+	s.end()
+	if reply.Keep {
+		reply.Values, s.kept.Keep = s.kept.Values, false
+	}
+	return err
+}
+
+// begin and end mark the time in which Interrupt has something to end.
+func (s *session) begin() {
+	s.count++
+	s.running.Store(s.count)
+}
+
+func (s *session) end() { s.running.Store(-s.count) }
+
+func (s *session) do(op *driver.Op, reply *driver.Reply) error {
+	o := &s.ops[op.Type]
+	switch o.action {
+	case driver.Update:
+		return s.update(o, op, reply)
+	case driver.ReadModifyWrite:
+		s.args = s.args[:0]
+		s.arg(op.Key)
+		if err := s.read(o.one, reply); err != nil || reply.Rows == 0 {
+			return err
+		}
+		reply.Rows = 0
+		return s.update(o, op, reply)
+	}
+	s.args = s.args[:0]
+	s.arg(op.Key)
+	switch o.action {
+	case driver.Insert:
+		for _, v := range op.Values {
+			s.arg(v)
+		}
+	case driver.Scan:
+		s.arg(int64(op.Limit))
+	}
+	if o.one.query {
+		return s.read(o.one, reply)
+	}
+	return s.write(o.one, reply)
+}
+
+func (s *session) arg(v sql.Value) {
+	s.args = append(s.args, sql.NamedValue{Ordinal: len(s.args) + 1, Value: v})
+}
+
+func (s *session) update(o *opStatements, op *driver.Op, reply *driver.Reply) error {
+	st := o.fixed
+	if st == nil {
+		if len(op.Fields) != 1 {
+			return &driver.Error{Class: driver.Other, Err: fmt.Errorf("an update of %d fields was not prepared", len(op.Fields))}
+		}
+		st = o.updates[op.Fields[0]]
+	}
+	s.args = s.args[:0]
+	for _, v := range op.Values {
+		s.arg(v)
+	}
+	s.arg(op.Key)
+	return s.write(st, reply)
+}
+
+// write runs a statement that returns no rows. The operation's end is Interrupt's to tell, so no context is watched.
+func (s *session) write(st *prepared, reply *driver.Reply) error {
+	r, err := st.Stmt.(sql.StmtExecContext).ExecContext(context.Background(), s.args)
+	if err != nil {
+		return s.fail(err)
+	}
+	n, err := r.RowsAffected()
+	reply.Rows += n
+	return err
+}
+
+// read runs a statement that returns rows, and takes them all.
+func (s *session) read(st *prepared, reply *driver.Reply) error {
+	rows, err := st.Stmt.(sql.StmtQueryContext).QueryContext(context.Background(), s.args)
+	if err != nil {
+		return s.fail(err)
+	}
+	n, bytes, err := s.take(rows, &s.kept)
+	reply.Rows += n
+	reply.Bytes += bytes
+	return err
+}
+
+// take reads rows to their end; their values are kept where res wants them.
+func (s *session) take(rows sql.Rows, res *driver.Result) (n, bytes int64, err error) {
+	columns := len(rows.Columns())
+	if columns > len(s.dest) {
+		s.dest = make([]sql.Value, columns)
+	}
+	for {
+		err := rows.Next(s.dest[:columns])
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return n, bytes, s.fail(errors.Join(err, rows.Close()))
+		}
+		n++
+		for _, v := range s.dest[:columns] {
+			bytes += s.value(v, res)
+		}
+	}
+	if err := rows.Close(); err != nil {
+		return n, bytes, s.fail(err)
+	}
+	return n, bytes, nil
+}
+
+// value counts the bytes of a value in text form, and keeps a copy where it is wanted.
+func (s *session) value(v sql.Value, res *driver.Result) int64 {
+	var a driver.Arg
+	switch v := v.(type) {
+	case nil:
+		if res.Keep {
+			res.Values = append(res.Values, nil)
+		}
+		return 0
+	case []byte:
+		a = driver.Arg{Kind: driver.TextArg, Text: v}
+	case string:
+		a = driver.Arg{Kind: driver.TextArg, Text: []byte(v)}
+	case int64:
+		a = driver.Arg{Kind: driver.IntArg, Int: v}
+	case uint64:
+		a = driver.Arg{Kind: driver.TextArg, Text: fmt.Append(nil, v)}
+	case float64:
+		a = driver.Arg{Kind: driver.FloatArg, Float: v}
+	case float32:
+		a = driver.Arg{Kind: driver.TextArg, Text: fmt.Append(nil, v)}
+	default:
+		a = driver.Arg{Kind: driver.TextArg, Text: fmt.Append(nil, v)}
+	}
+	if !res.Keep && a.Kind == driver.TextArg {
+		return int64(len(a.Text))
+	}
+	at := len(s.arena)
+	s.arena = a.AppendText(s.arena)
+	n := len(s.arena) - at
+	if res.Keep {
+		res.Values = append(res.Values, s.arena[at:len(s.arena):len(s.arena)]) // one that grows leaves the old one to what points into it
+	} else {
+		s.arena = s.arena[:at]
+	}
+	return int64(n)
+}
+
+// fail classes an error, and remembers when the connection is gone.
+func (s *session) fail(err error) error {
+	err = wrap(err)
+	if driver.IsConnection(err) {
+		s.c.bad = true
+	}
+	return err
+}
+
+// cancelGrace is how long the server may take to end an operation after KILL QUERY.
+const cancelGrace = time.Second
+
+// Interrupt asks the server to end the operation in progress, and cuts the connection when it doesn't.
+func (s *session) Interrupt() {
+	n := s.running.Load()
+	if n <= 0 {
+		return
+	}
+	s.cancels.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), cancelGrace)
+		defer cancel()
+		c, err := s.s.connect(ctx, s.node)
+		if err == nil {
+			_, err = c.exec(ctx, fmt.Sprintf("KILL QUERY %d", s.id))
+			_ = c.close() // it has done its work
+		}
+		look := time.NewTicker(5 * time.Millisecond)
+		defer look.Stop()
+		for err == nil && s.running.Load() == n {
+			select {
+			case <-ctx.Done():
+				err = ctx.Err()
+			case <-look.C:
+			}
+		}
+		if s.running.Load() == n {
+			_ = s.c.sock.SetDeadline(time.Unix(1, 0)) // the session is lost either way; Do comes back with an error
+		}
+	})
+}
+
+func (s *session) Close() error {
+	s.cancels.Wait()
+	return wrap(s.c.close())
+}
