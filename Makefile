@@ -14,7 +14,7 @@ demo: build
 test: servers
 	go test ./...
 
-# PostgreSQL, MariaDB (with Galera) and Redis from Debian's packages, when root; otherwise tests that need it say SKIP (SEXTANT_REQUIRE_SERVERS=1: fail).
+# PostgreSQL, MariaDB (with Galera), Redis and Java from Debian's packages, when root, and Cassandra's jars; otherwise tests that need it say SKIP (SEXTANT_REQUIRE_SERVERS=1: fail).
 servers:
 	@.ci/servers
 

@@ -5,6 +5,7 @@ package builtins
 import (
 	"fmt"
 
+	"sextant/builtins/cassandra"
 	"sextant/builtins/mysql"
 	"sextant/builtins/postgres"
 	"sextant/builtins/redis"
@@ -23,6 +24,7 @@ func Drivers() []driver.Driver {
 		postgres.Driver(),
 		mysql.Driver(),
 		redis.Driver(),
+		cassandra.Driver(),
 	}
 }
 

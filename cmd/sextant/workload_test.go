@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 )
 
@@ -19,6 +20,10 @@ func TestWorkloadsOnEverySystem(t *testing.T) {
 	t.Run("mysql", func(t *testing.T) {
 		needProgram(t, "mariadbd")
 		everyWorkload(t, `mysql.local(settings = {"innodb_log_file_size": "48M"})`, "read committed+innodb_flush_log_at_trx_commit=0")
+	})
+	t.Run("cassandra", func(t *testing.T) {
+		needProgram(t, "java")
+		everyWorkload(t, `cassandra.local()`, "read=one+write=quorum")
 	})
 	t.Run("redis", func(t *testing.T) {
 		needProgram(t, "redis-server")
@@ -81,6 +86,7 @@ experiment("every", system = %s, workload = lambda p: KINDS[p.kind], load = clos
 		}
 		// The warm-up and the drain change rows as well, so the window's changes are a bound.
 		switch d := changed[r["trial_id"].(string)]; {
+		case r["kind"] == "mix" && strings.HasPrefix(system, "cassandra"): // it can't tell whether a delete found its row
 		case d > 0 && after-before < d, d < 0 && after-before > d, d == 0 && after != before:
 			t.Errorf("%v: %d rows became %d, the window's operations changed %d", r["kind"], before, after, d)
 		}

@@ -33,6 +33,10 @@ type Config struct {
 
 	// Upserts says that the system's updates and inserts write whether or not the key is there, and can't tell.
 	Upserts bool
+	// Blind says that a delete can't tell either.
+	Blind bool
+	// TokenOrder says that scans go by a hash of the key.
+	TokenOrder bool
 
 	Foreign []string // makes a table named `usertable` with one row, not by sextant
 	Count   string   // counts the rows of usertable as one number

@@ -278,6 +278,9 @@ func (c *Config) values(t *testing.T, sys driver.System) {
 		{driver.Op{Type: scan, Key: []byte(key(31)), Limit: 2}, [][]byte{[]byte(key(31)), value(0, 31, 100), value(1, 31, 100), value(2, 31, 3000),
 			[]byte(key(32)), value(0, 32, 100), value(1, 32, 100), value(2, 32, 3000)}},
 	} {
+		if c.TokenOrder && x.op.Type == scan {
+			continue
+		}
 		r := driver.Reply{Keep: true}
 		err := s.Do(context.Background(), &x.op, &r)
 		if err != nil || len(r.Values) != len(x.want) {

@@ -1,0 +1,209 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"sextant/interp/driver"
+)
+
+// marker begins the comment on a table by which a dataset is known again. While it is loaded, unfinished follows.
+const (
+	marker     = "sextant dataset "
+	unfinished = "unfinished"
+)
+
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// tableState says whether a table of that name is found, and of which dataset it is ("": not sextant's).
+func (s *system) tableState(ctx context.Context, name string) (exists bool, fingerprint string, err error) {
+	var comment string
+	err = s.session().Query("SELECT comment FROM system_schema.tables WHERE keyspace_name = ? AND table_name = ?", s.keyspace, name).ScanContext(ctx, &comment)
+	if errors.Is(err, gocql.ErrNotFound) {
+		return false, "", nil
+	}
+	if err != nil {
+		return false, "", wrap(err)
+	}
+	if fp, ours := strings.CutPrefix(comment, marker); ours {
+		fingerprint = fp
+	}
+	return true, fingerprint, nil
+}
+
+func (s *system) Inspect(ctx context.Context, w *driver.Workload) (driver.DatasetState, error) {
+	st := driver.DatasetState{Ours: true}
+	for i, t := range w.Tables {
+		exists, fp, err := s.tableState(ctx, t.Name)
+		if err != nil {
+			return st, fmt.Errorf("looking at the dataset: %w", err)
+		}
+		if i == 0 {
+			st.Fingerprint = fp
+		} else if fp != st.Fingerprint {
+			st.Fingerprint = ""
+		}
+		if !exists {
+			st.Rows, st.Fingerprint = append(st.Rows, 0), ""
+			continue
+		}
+		st.Exists = true
+		st.Ours = st.Ours && fp != ""
+		n := int64(0)
+		if fp != "" {
+			if n, err = s.count(ctx, &t); err != nil {
+				return st, fmt.Errorf("counting the rows of %s: %w", t.Name, err)
+			}
+		}
+		st.Rows = append(st.Rows, n)
+	}
+	if st.Fingerprint == unfinished {
+		st.Fingerprint = ""
+	}
+	if !st.Exists {
+		st.Ours, st.Rows = false, nil
+	}
+	return st, nil
+}
+
+// pieces is into how many ranges of tokens a count is cut, so that none of them takes longer than the server allows.
+const pieces = 64
+
+// count adds up the rows of all ranges of tokens, as a quorum has them.
+func (s *system) count(ctx context.Context, t *driver.Table) (int64, error) {
+	cql := fmt.Sprintf("SELECT count(*) FROM %s.%s WHERE token(%s) >= ? AND token(%s) <= ?", s.keyspace, quote(t.Name), quote(t.Key), quote(t.Key))
+	var mu sync.Mutex
+	var sum int64
+	err := parallel(ctx, 8, pieces, func(ctx context.Context, i int64) error {
+		const width = math.MaxUint64/pieces + 1
+		from := math.MinInt64 + int64(uint64(i)*width) // wraps as tokens do
+		to := from + int64(width-1)
+		var n int64
+		if err := s.session().Query(cql, from, to).Consistency(gocql.Quorum).ScanContext(ctx, &n); err != nil {
+			return wrap(err)
+		}
+		mu.Lock()
+		sum += n
+		mu.Unlock()
+		return nil
+	})
+	return sum, err
+}
+
+// parallel calls fn for 0 to n-1 from several goroutines, until one fails.
+func parallel(ctx context.Context, workers int, n int64, fn func(ctx context.Context, i int64) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := int64(w); i < n && ctx.Err() == nil; i += int64(workers) {
+				if err := fn(ctx, i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+func (s *system) foreign(ctx context.Context, name string) error {
+	exists, fp, err := s.tableState(ctx, name)
+	if err != nil {
+		return err
+	}
+	if exists && fp == "" {
+		return &driver.Error{Class: driver.Constraint, Err: fmt.Errorf("there is a table %q that sextant did not make; it is left as it is", name),
+			Hint: "rename it, or name another keyspace"}
+	}
+	return nil
+}
+
+func (s *system) ddl(ctx context.Context, format string, a ...any) error {
+	return wrap(s.session().Query(fmt.Sprintf(format, a...)).ExecContext(ctx))
+}
+
+// loaders is how many rows are on their way at the same time.
+const loaders = 128
+
+// Load makes the tables and writes their rows to every replica.
+func (s *system) Load(ctx context.Context, w *driver.Workload, fingerprint string, rows driver.RowSource) error {
+	if err := s.ensureKeyspace(ctx); err != nil {
+		return err
+	}
+	for _, t := range w.Tables {
+		if err := s.foreign(ctx, t.Name); err != nil {
+			return err
+		}
+	}
+	for i, t := range w.Tables {
+		if err := s.loadTable(ctx, i, t, rows); err != nil {
+			return fmt.Errorf("loading %s: %w", t.Name, err)
+		}
+	}
+	for _, t := range w.Tables {
+		if err := s.ddl(ctx, "ALTER TABLE %s.%s WITH comment = '%s%s'", s.keyspace, quote(t.Name), marker, fingerprint); err != nil {
+			return fmt.Errorf("loading: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *system) loadTable(ctx context.Context, index int, t driver.Table, rows driver.RowSource) error {
+	if t.Key == "" || t.KeyType != driver.Text {
+		return &driver.Error{Class: driver.Other, Err: errors.New("Cassandra's tables of sextant have a key of text")}
+	}
+	table := s.keyspace + "." + quote(t.Name)
+	if err := s.ddl(ctx, "DROP TABLE IF EXISTS %s", table); err != nil {
+		return err
+	}
+	var defs, names []string
+	for _, f := range t.Fields {
+		if f.Type != driver.Text {
+			return &driver.Error{Class: driver.Other, Err: fmt.Errorf("Cassandra's tables of sextant hold texts, and %s is %s", f.Name, f.Type)}
+		}
+		defs, names = append(defs, quote(f.Name)+" text"), append(names, quote(f.Name))
+	}
+	if err := s.ddl(ctx, "CREATE TABLE %s (%s text PRIMARY KEY, %s) WITH comment = '%s%s'", table, quote(t.Key), strings.Join(defs, ", "), marker, unfinished); err != nil {
+		return err
+	}
+	cql := fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES (?%s)", table, quote(t.Key), strings.Join(names, ", "), strings.Repeat(", ?", len(names)))
+	buffers := sync.Pool{New: func() any { return new(loadBuffer) }}
+	return parallel(ctx, loaders, rows.Rows(index), func(ctx context.Context, i int64) error {
+		b := buffers.Get().(*loadBuffer)
+		defer buffers.Put(b)
+		rows.Row(index, i, &b.row)
+		b.args = append(b.args[:0], b.row.Key)
+		for _, v := range b.row.Values {
+			b.args = append(b.args, v)
+		}
+		if err := s.session().Query(cql, b.args...).Consistency(gocql.All).ExecContext(ctx); err != nil {
+			return fmt.Errorf("row %d: %w", i, wrap(err))
+		}
+		return nil
+	})
+}
+
+type loadBuffer struct {
+	row  driver.Row
+	args []any
+}
+
+func (s *system) Drop(ctx context.Context, w *driver.Workload) error {
+	for _, t := range w.Tables {
+		if err := s.foreign(ctx, t.Name); err != nil {
+			return err
+		}
+		if err := s.ddl(ctx, "DROP TABLE IF EXISTS %s.%s", s.keyspace, quote(t.Name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
