@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"sextant/builtins/cassandra"
+	"sextant/builtins/mongodb"
 	"sextant/builtins/mysql"
 	"sextant/builtins/postgres"
 	"sextant/builtins/redis"
@@ -23,6 +24,7 @@ func Drivers() []driver.Driver {
 		sqlite.Driver(),
 		postgres.Driver(),
 		mysql.Driver(),
+		mongodb.Driver(),
 		redis.Driver(),
 		cassandra.Driver(),
 	}

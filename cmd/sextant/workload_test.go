@@ -21,6 +21,14 @@ func TestWorkloadsOnEverySystem(t *testing.T) {
 		needProgram(t, "mariadbd")
 		everyWorkload(t, `mysql.local(settings = {"innodb_log_file_size": "48M"})`, "read committed+innodb_flush_log_at_trx_commit=0")
 	})
+	t.Run("mongodb", func(t *testing.T) {
+		if os.Getenv("SEXTANT_REQUIRE_SERVERS") == "" {
+			if _, err := exec.LookPath("mongod"); err != nil {
+				t.Skipf("SKIP: %v", err) // or SecantusDB in the cache, which CI has
+			}
+		}
+		everyWorkload(t, `mongodb.local()`, "w=1+j=true")
+	})
 	t.Run("cassandra", func(t *testing.T) {
 		needProgram(t, "java")
 		everyWorkload(t, `cassandra.local()`, "read=one+write=quorum")
