@@ -59,7 +59,7 @@ func Driver() driver.Driver {
 			{Name: "write", Doc: "of writes alone", Values: words("any", "a hint on the coordinator is enough: no replica needs to have the write")},
 		},
 		Ops: []string{string(driver.Read), string(driver.Update), string(driver.Insert), string(driver.Delete), string(driver.Scan), string(driver.ReadModifyWrite)},
-	}, Open: openSystem}
+	}, Open: openSystem, Installed: installed}
 }
 
 func atLeast(n int64) func(any) error {

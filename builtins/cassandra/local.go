@@ -63,7 +63,7 @@ func find() (java, jars string, err error) {
 		}
 	}
 	if jars == "" {
-		return "", "", &driver.Error{Class: driver.NotFound, Err: errors.New("cassandra.local() needs Cassandra's jars, which are not installed"),
+		return "", "", &driver.Error{Class: driver.NotFound, Code: driver.NotInstalled, Err: errors.New("cassandra.local() needs Cassandra's jars, which are not installed"),
 			Hint: "unpack Apache Cassandra and set CASSANDRA_HOME to its folder, or fetch org.apache.cassandra:cassandra-all with its dependencies into a folder"}
 	}
 	if h := os.Getenv("JAVA_HOME"); h != "" {
@@ -72,7 +72,7 @@ func find() (java, jars string, err error) {
 		}
 	}
 	if java, err = exec.LookPath("java"); err != nil {
-		return "", "", &driver.Error{Class: driver.NotFound, Err: errors.New("cassandra.local() needs Java 11 or 17, which is not installed"), Hint: "on Debian: apt-get install openjdk-17-jre-headless"}
+		return "", "", &driver.Error{Class: driver.NotFound, Code: driver.NotInstalled, Err: errors.New("cassandra.local() needs Java 11 or 17, which is not installed"), Hint: "on Debian: apt-get install openjdk-17-jre-headless"}
 	}
 	return java, jars, nil
 }
@@ -272,4 +272,23 @@ func (c *cluster) remove() error {
 		}
 	}
 	return errors.Join(err, c.box.Remove())
+}
+
+// installed names the jars and Java.
+func installed(ctx context.Context) (string, error) {
+	java, jars, err := find()
+	if err != nil {
+		return "", err
+	}
+	v, err := sandbox.Version(ctx, java, "-version")
+	if err != nil {
+		return "", err
+	}
+	name := "Cassandra"
+	for _, pattern := range []string{"apache-cassandra-[0-9]*.jar", "cassandra-all-*.jar"} {
+		if m, err := filepath.Glob(filepath.Join(jars, pattern)); err == nil && len(m) > 0 {
+			name = strings.TrimSuffix(filepath.Base(m[0]), ".jar")
+		}
+	}
+	return name + " on " + v, nil
 }

@@ -52,7 +52,7 @@ func Driver() driver.Driver {
 		},
 		CheckLevel: checkLevel,
 		Ops:        []string{string(driver.Read), string(driver.Update), string(driver.Insert), string(driver.Delete), string(driver.Scan), string(driver.ReadModifyWrite)},
-	}, Open: openSystem}
+	}, Open: openSystem, Installed: installed}
 }
 
 // checkLevel refuses what contradicts itself, without a server.

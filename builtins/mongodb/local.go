@@ -47,7 +47,7 @@ func find() (bin string, mongod bool, err error) {
 			return p, false, nil
 		}
 	}
-	return "", false, &driver.Error{Class: driver.NotFound, Err: errors.New("mongodb.local() needs mongod (or SecantusDB's secantusd-py), which is not installed"),
+	return "", false, &driver.Error{Class: driver.NotFound, Code: driver.NotInstalled, Err: errors.New("mongodb.local() needs mongod (or SecantusDB's secantusd-py), which is not installed"),
 		Hint: "install MongoDB Community Server, or name a server: mongodb.server(url = ...)"}
 }
 
@@ -58,7 +58,7 @@ func openLocal(ctx context.Context, t driver.Target, wtimeout time.Duration) (_ 
 	}
 	n, _ := t.Options["nodes"].(int64)
 	if n = max(n, 1); n > 1 && !c.mongod {
-		return nil, &driver.Error{Class: driver.NotFound, Err: fmt.Errorf("mongodb.local(nodes = %d) needs mongod, which is not installed", n), Hint: "SecantusDB has one node only"}
+		return nil, &driver.Error{Class: driver.NotFound, Code: driver.NotInstalled, Err: fmt.Errorf("mongodb.local(nodes = %d) needs mongod, which is not installed", n), Hint: "SecantusDB has one node only"}
 	}
 	if c.box, err = sandbox.New("mongodb"); err != nil {
 		return nil, err
@@ -198,4 +198,16 @@ func (c *servers) remove() error {
 		}
 	}
 	return errors.Join(err, c.box.Remove())
+}
+
+// installed names the server.
+func installed(ctx context.Context) (string, error) {
+	bin, mongod, err := find()
+	switch {
+	case err != nil:
+		return "", err
+	case mongod:
+		return sandbox.Version(ctx, bin, "--version")
+	}
+	return "SecantusDB (one node, not MongoDB): install mongod for MongoDB itself", nil
 }

@@ -83,35 +83,8 @@ func (s *session) run(ctx context.Context, cmd []byte, read bool) (bson.Raw, err
 		raw, err := s.s.db.RunCommand(ctx, bson.Raw(cmd), s.reading).Raw()
 		return raw, wrap(err)
 	}
-	raw, err := s.s.db.RunCommand(ctx, bson.Raw(cmd)).Raw()
-	if err != nil {
-		return raw, wrap(err)
-	}
-	return raw, writeFailure(raw)
-}
-
-// writeFailure is the error that a reply with ok: 1 holds: of the write itself, or of its concern.
-func writeFailure(reply bson.Raw) error {
-	doc := bsoncore.Document(reply)
-	if errs, ok := doc.Lookup("writeErrors").ArrayOK(); ok {
-		if values, err := errs.Values(); err == nil && len(values) > 0 {
-			return replyError(values[0].Document())
-		}
-	}
-	if e, ok := doc.Lookup("writeConcernError").DocumentOK(); ok {
-		return replyError(e)
-	}
-	return nil
-}
-
-func replyError(d bsoncore.Document) error {
-	code, _ := d.Lookup("code").AsInt64OK()
-	name, ok := d.Lookup("codeName").StringValueOK()
-	if !ok {
-		name = fmt.Sprint(code)
-	}
-	message, _ := d.Lookup("errmsg").StringValueOK()
-	return &driver.Error{Class: classOf(int(code)), Code: name, Err: fmt.Errorf("%s", message)}
+	raw, err := s.s.db.RunCommand(ctx, bson.Raw(cmd)).Raw() // also the errors within a reply that says ok
+	return raw, wrap(err)
 }
 
 // Do performs one operation. Its context is what ends it; what the server has begun goes on there.

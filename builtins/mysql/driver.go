@@ -57,7 +57,7 @@ func Driver() driver.Driver {
 				"reads", "reads wait until their node has applied what was committed before (1)",
 				"all", "reads and writes wait so (7)")},
 		},
-	}, Open: openSystem}
+	}, Open: openSystem, Installed: installed}
 }
 
 const example = `mysql://user:password@host:3306/database`

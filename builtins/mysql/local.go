@@ -63,19 +63,19 @@ func galeraLibrary() (string, error) {
 	for _, p := range []string{"/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so", "/usr/lib64/galera/libgalera_smm.so", "/usr/lib/galera-4/libgalera_smm.so", "/usr/lib/libgalera_smm.so"} {
 		if isFile(p) {
 			if _, ok := find("rsync"); !ok {
-				return "", &driver.Error{Class: driver.NotFound, Err: errors.New("mysql.local(nodes = 3) needs rsync, which is not installed"), Hint: "on Debian: apt-get install rsync"}
+				return "", &driver.Error{Class: driver.NotFound, Code: driver.NotInstalled, Err: errors.New("mysql.local(nodes = 3) needs rsync, which is not installed"), Hint: "on Debian: apt-get install rsync"}
 			}
 			return p, nil
 		}
 	}
-	return "", &driver.Error{Class: driver.NotFound, Err: errors.New("mysql.local(nodes = 3) needs Galera's library, which is not installed"), Hint: "on Debian: apt-get install galera-4 rsync"}
+	return "", &driver.Error{Class: driver.NotFound, Code: driver.NotInstalled, Err: errors.New("mysql.local(nodes = 3) needs Galera's library, which is not installed"), Hint: "on Debian: apt-get install galera-4 rsync"}
 }
 
 func openLocal(ctx context.Context, t driver.Target) (_ driver.System, err error) {
 	c := &cluster{}
 	install, ok := find("mariadb-install-db", "mysql_install_db")
 	if c.bin, _ = find("mariadbd", "mysqld"); c.bin == "" || !ok {
-		return nil, &driver.Error{Class: driver.NotFound, Err: errors.New("mysql.local() needs MariaDB's server, which is not installed"), Hint: "install it, on Debian: apt-get install mariadb-server"}
+		return nil, notInstalled()
 	}
 	n, _ := t.Options["nodes"].(int64)
 	if n > 1 {
@@ -304,4 +304,25 @@ func (c *cluster) remove() error {
 		}
 	}
 	return errors.Join(err, c.box.Remove())
+}
+
+// installed names the server, and whether it can be a cluster.
+func installed(ctx context.Context) (string, error) {
+	bin, ok := find("mariadbd", "mysqld")
+	if !ok {
+		return "", notInstalled()
+	}
+	v, err := sandbox.Version(ctx, bin, "--version")
+	if err != nil {
+		return "", err
+	}
+	_, v, _ = strings.Cut(v, "Ver ") // after the program's path
+	if _, err := galeraLibrary(); err != nil {
+		return v + "; one node only: " + err.Error(), nil
+	}
+	return v + "; with Galera", nil
+}
+
+func notInstalled() error {
+	return &driver.Error{Class: driver.NotFound, Code: driver.NotInstalled, Err: errors.New("mysql.local() needs MariaDB's server, which is not installed"), Hint: "install it, on Debian: apt-get install mariadb-server"}
 }

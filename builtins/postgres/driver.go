@@ -41,7 +41,7 @@ func Driver() driver.Driver {
 				"repeatable read", "a transaction sees one snapshot; a write to a row that changed since is a conflict",
 				"serializable", "transactions behave as one after the other; what can't is a conflict")},
 		},
-	}, Open: openSystem}
+	}, Open: openSystem, Installed: installed}
 }
 
 // checkURL refuses a connection string that stands in the script and holds a password, or that can't be read.

@@ -94,7 +94,7 @@ func choose(ctx context.Context, version any) (installation, error) {
 	if have != nil {
 		hint += "; installed are " + strings.Join(have, ", ")
 	}
-	return installation{}, &driver.Error{Class: driver.NotFound, Err: fmt.Errorf("postgres.local() needs %s, which is not installed", what), Hint: hint}
+	return installation{}, &driver.Error{Class: driver.NotFound, Code: driver.NotInstalled, Err: fmt.Errorf("postgres.local() needs %s, which is not installed", what), Hint: hint}
 }
 
 func openLocal(ctx context.Context, t driver.Target) (_ driver.System, err error) {
@@ -220,4 +220,13 @@ func (c *cluster) remove() error {
 		err = c.server.Stop(syscall.SIGINT, 10*time.Second)
 	}
 	return errors.Join(err, c.box.Remove())
+}
+
+// installed names the newest installed version.
+func installed(ctx context.Context) (string, error) {
+	in, err := choose(ctx, nil)
+	if err != nil {
+		return "", err
+	}
+	return sandbox.Version(ctx, filepath.Join(in.bin, "postgres"), "--version")
 }

@@ -35,7 +35,7 @@ func Driver() driver.Driver {
 			{Name: "wait", Doc: "WAIT n after each write, in the same request; fewer acknowledgements within a second are a time-out", Values: spec.LevelValues(
 				"1", "one replica has the write", "2", "two replicas have it", "3", "three replicas have it")},
 		},
-	}, Open: openSystem}
+	}, Open: openSystem, Installed: installed}
 }
 
 // checkURL refuses a URL that stands in the script and holds a password, or that can't be read.

@@ -34,7 +34,7 @@ func binary() (string, error) {
 			return p, nil
 		}
 	}
-	return "", &driver.Error{Class: driver.NotFound, Err: errors.New("redis.local() needs redis-server, which is not installed"),
+	return "", &driver.Error{Class: driver.NotFound, Code: driver.NotInstalled, Err: errors.New("redis.local() needs redis-server, which is not installed"),
 		Hint: "install it, on Debian: apt-get install redis-server"}
 }
 
@@ -111,4 +111,13 @@ func (c *server) remove() error {
 		err = c.proc.Stop(syscall.SIGTERM, 10*time.Second)
 	}
 	return errors.Join(err, c.box.Remove())
+}
+
+// installed names the server.
+func installed(ctx context.Context) (string, error) {
+	bin, err := binary()
+	if err != nil {
+		return "", err
+	}
+	return sandbox.Version(ctx, bin, "--version")
 }

@@ -21,7 +21,7 @@ const askFrom = 10 * time.Minute
 
 func (e *env) runCommand() *cobra.Command {
 	var sel selection
-	var dry, yes, failFast bool
+	var dry, yes, failFast, skipMissing bool
 	var out string
 	c := &cobra.Command{Use: "run FILE", Short: "Run the experiments of a script", Args: args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -47,7 +47,9 @@ func (e *env) runCommand() *cobra.Command {
 				return exitError(exitFailed)
 			}
 			return e.all(c.Context(), plans, func(ctx context.Context, plan *engine.Plan, obs engine.Observer) (*engine.Report, error) {
-				return engine.Start(ctx, e.options(out, failFast, obs), p, plan, sel.where)
+				opt := e.options(out, failFast, obs)
+				opt.SkipMissing = skipMissing
+				return engine.Start(ctx, opt, p, plan, sel.where)
 			}, e.showRun)
 		}}
 	sel.flags(c)
@@ -55,6 +57,7 @@ func (e *env) runCommand() *cobra.Command {
 	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan and stop")
 	c.Flags().BoolVar(&yes, "yes", false, "don't ask before a long run")
 	c.Flags().BoolVar(&failFast, "fail-fast", false, "stop at the first failed trial")
+	c.Flags().BoolVar(&skipMissing, "skip-missing", false, "skip throwaway servers that aren't installed, with the reason")
 	return c
 }
 

@@ -28,6 +28,9 @@ type Driver struct {
 	// Open reaches the system, or starts it where the maker is a throwaway one. It writes nothing to a system that
 	// existed before. The context's deadline bounds it.
 	Open func(ctx context.Context, t Target) (System, error)
+	// Installed says which program the throwaway maker would start, with its version, or what is missing (an *Error with a
+	// hint). Nil: the system is built in.
+	Installed func(ctx context.Context) (what string, err error)
 }
 
 // A Target is what Open needs.

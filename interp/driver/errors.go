@@ -30,6 +30,9 @@ const (
 	Other          Class = "other"
 )
 
+// NotInstalled is the code of a NotFound error about a throwaway server's program that this machine doesn't have.
+const NotInstalled = "not installed"
+
 // An Error is a classed failure. Code is the system's own code ("40001", "SQLITE_BUSY"); Err is what the client
 // library said. Texts hold no secret.
 type Error struct {

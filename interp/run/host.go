@@ -28,6 +28,7 @@ type host struct {
 // deadlines of the stages where the script gave none.
 const (
 	defaultConnect  = 30 * time.Second
+	defaultStart    = 3 * time.Minute // of a throwaway server or cluster
 	defaultLoad     = time.Hour
 	defaultDrain    = 10 * time.Second
 	defaultHook     = time.Minute
@@ -102,8 +103,12 @@ func (r *Runner) openSystem(ctx context.Context, s *spec.System, key string) (*h
 	if !ok {
 		return nil, fmt.Errorf("there is no driver for %s", s.Type)
 	}
+	patience := defaultConnect
+	if s.Maker == "local" {
+		patience = defaultStart
+	}
 	var sys driver.System
-	err := stage(ctx, "opening "+s.Name, or(r.plan.Experiment.Deadlines.Connect, defaultConnect), func(ctx context.Context) (err error) {
+	err := stage(ctx, "opening "+s.Name, or(r.plan.Experiment.Deadlines.Connect, patience), func(ctx context.Context) (err error) {
 		sys, err = d.Open(ctx, driver.Target{System: s, Options: r.secrets.Resolve(s.Options), Log: r.driverLog})
 		return err
 	})
@@ -291,4 +296,10 @@ func (r *Runner) look(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// missing says that a system couldn't be opened because its server's program isn't there, and that this is no reason to stop.
+func (r *Runner) missing(err error) bool {
+	class, code := driver.Classify(err)
+	return r.opt.SkipMissing && class == driver.NotFound && code == driver.NotInstalled
 }

@@ -15,24 +15,26 @@ import (
 
 // A Manifest is plan.json: what a resumed run and every reader of the folder need to know without evaluating the script.
 type Manifest struct {
-	Format     int               `json:"format"`
-	RunID      string            `json:"run_id"`
-	Experiment string            `json:"experiment"`
-	Doc        string            `json:"doc,omitempty"`
-	Created    time.Time         `json:"created"`
-	Product    string            `json:"product"` // version of sextant
-	Script     string            `json:"script"`  // main file within script/
-	Where      string            `json:"where,omitempty"`
-	Noise      bool              `json:"noise,omitempty"` // an A/A experiment: one cell of the script, again and again
-	Env        map[string]string `json:"env,omitempty"`   // values that env() gave, so that a resumed run sees the same
-	PlanHash   string            `json:"plan_hash"`
-	Seed       uint64            `json:"seed"`
-	Repeats    int               `json:"repeats"`
-	Trials     int               `json:"trials"`
-	Axes       []spec.Axis       `json:"axes"`
-	Exclusions []spec.Exclusion  `json:"exclusions,omitempty"`
-	Measures   []*spec.Measure   `json:"measures"`
-	Cells      []ManifestCell    `json:"cells"`
+	Format     int       `json:"format"`
+	RunID      string    `json:"run_id"`
+	Experiment string    `json:"experiment"`
+	Doc        string    `json:"doc,omitempty"`
+	Created    time.Time `json:"created"`
+	Product    string    `json:"product"` // version of sextant
+	Script     string    `json:"script"`  // main file within script/
+	Where      string    `json:"where,omitempty"`
+	Noise      bool      `json:"noise,omitempty"` // an A/A experiment: one cell of the script, again and again
+	// SkipMissing: systems that aren't installed are skipped.
+	SkipMissing bool              `json:"skip_missing,omitempty"`
+	Env         map[string]string `json:"env,omitempty"` // values that env() gave, so that a resumed run sees the same
+	PlanHash    string            `json:"plan_hash"`
+	Seed        uint64            `json:"seed"`
+	Repeats     int               `json:"repeats"`
+	Trials      int               `json:"trials"`
+	Axes        []spec.Axis       `json:"axes"`
+	Exclusions  []spec.Exclusion  `json:"exclusions,omitempty"`
+	Measures    []*spec.Measure   `json:"measures"`
+	Cells       []ManifestCell    `json:"cells"`
 }
 
 // A ManifestCell is one selected cell: its id, the values of its axes, and the index of its measure.

@@ -24,8 +24,10 @@ type Options struct {
 	Out      string                           // folder of the results
 	Product  string                           // version of sextant
 	FailFast bool                             // stop at the first failed trial
-	Noise    bool                             // the plan is an A/A experiment made from the script's
-	Observer Observer                         // nil: nobody
+	// SkipMissing: trials of throwaway servers whose programs aren't installed are skipped with the reason.
+	SkipMissing bool
+	Noise       bool     // the plan is an A/A experiment made from the script's
+	Observer    Observer // nil: nobody
 }
 
 // A Report is how a run ended.
@@ -87,7 +89,7 @@ func Start(ctx context.Context, opt Options, program *lang.Program, plan *Plan, 
 		return nil, err
 	}
 	m.RunID, m.Created, m.Product = r.id, now.UTC(), opt.Product
-	m.Script, m.Where, m.Env, m.Noise = program.Main, where, program.Env, opt.Noise
+	m.Script, m.Where, m.Env, m.Noise, m.SkipMissing = program.Main, where, program.Env, opt.Noise, opt.SkipMissing
 	if r.lock, err = LockFolder(r.dir); err != nil {
 		return nil, err
 	}
@@ -115,6 +117,7 @@ func Start(ctx context.Context, opt Options, program *lang.Program, plan *Plan, 
 
 // Resume goes on with the run in dir. The program is the evaluated copy of the script in its folder.
 func Resume(ctx context.Context, opt Options, program *lang.Program, plan *Plan, dir string, m *Manifest) (*Report, error) {
+	opt.SkipMissing = m.SkipMissing
 	r, err := newRunner(opt, program, plan)
 	if err != nil {
 		return nil, err
@@ -182,7 +185,7 @@ func newRunner(opt Options, program *lang.Program, plan *Plan) (*Runner, error) 
 
 // preflight opens every system once, so that a wrong address or password is told now and not in the small hours.
 func (r *Runner) preflight(ctx context.Context) error {
-	var errs []error
+	var errs, missing []error
 	for i := range r.plan.Blocks {
 		s := r.plan.Blocks[i].System
 		key := spec.CanonicalString(s.Canonical())
@@ -190,6 +193,10 @@ func (r *Runner) preflight(ctx context.Context) error {
 			continue
 		}
 		h, err := r.openSystem(ctx, s, key)
+		if r.missing(err) {
+			missing = append(missing, err)
+			continue
+		}
 		if err != nil {
 			errs = append(errs, errors.New(r.secrets.Hide(err.Error())))
 			continue
@@ -199,7 +206,10 @@ func (r *Runner) preflight(ctx context.Context) error {
 			errs = append(errs, err)
 		}
 	}
-	if len(errs) == 0 && len(r.opened) == 1 {
+	if len(errs) == 0 && len(r.opened) == 0 {
+		return errors.Join(missing...) // nothing would be measured
+	}
+	if len(errs) == 0 && len(r.opened) == 1 && len(missing) == 0 {
 		return nil // the one system stays open: the first trial uses it
 	}
 	for key, h := range r.opened {

@@ -35,8 +35,8 @@ func (r *Runner) trial(ctx context.Context, pos int, s Step) (status string, err
 	}
 	var refused *driver.LevelRefused
 	switch {
-	case errors.As(err, &refused):
-		row.Status, row.Reason = "skipped", ptr(r.secrets.Hide(refused.Error()))
+	case errors.As(err, &refused), r.missing(err):
+		row.Status, row.Reason = "skipped", ptr(r.secrets.Hide(err.Error()))
 	case err != nil:
 		row.Status, row.Reason = "failed", ptr(r.secrets.Hide(err.Error()))
 		if r.host != nil {
