@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -135,18 +136,26 @@ func (e *env) showTable(dir, table string, asCSV, asJSON bool) error {
 	}
 	t := schema.Table(table)
 	if t == nil {
-		var names []string
+		extras, err := result.Extras(dir)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(extras, table) {
+			return e.showExtra(dir, table, asCSV, asJSON)
+		}
+		names := extras
 		for _, t := range schema.Tables {
 			names = append(names, t.Name)
 		}
 		return &usageError{fmt.Errorf("there is no table %q; %s", table, hint(table, "there are", names))}
 	}
 	rows := result.OpenRun(dir, schema)
+	ofTable := func(fn func(row []any) error) error { return rows.Each(table, fn) }
 	switch {
 	case asCSV:
-		return e.tableCSV(rows, t)
+		return e.tableCSV(t.Columns(), ofTable)
 	case asJSON:
-		return e.tableJSON(rows, t)
+		return e.tableJSON(t.Columns(), ofTable)
 	}
 	out := &report.Table{}
 	for _, c := range t.Columns() {
@@ -182,14 +191,16 @@ func cellText(column string, v any) string {
 	return fmt.Sprint(v)
 }
 
-func (e *env) tableCSV(rows *result.Reader, t *result.Table) error {
+// each calls a function for every row of a table.
+type each func(fn func(row []any) error) error
+
+func (e *env) tableCSV(cols []string, rows each) error {
 	w := csv.NewWriter(e.stdout)
-	cols := t.Columns()
 	if err := w.Write(cols); err != nil {
 		return err
 	}
 	line := make([]string, len(cols))
-	err := rows.Each(t.Name, func(row []any) error {
+	err := rows(func(row []any) error {
 		for i, v := range row {
 			line[i] = ""
 			switch v := v.(type) {
@@ -209,10 +220,9 @@ func (e *env) tableCSV(rows *result.Reader, t *result.Table) error {
 	return w.Error()
 }
 
-func (e *env) tableJSON(rows *result.Reader, t *result.Table) error {
+func (e *env) tableJSON(cols []string, rows each) error {
 	b := bufio.NewWriter(e.stdout)
-	cols := t.Columns()
-	err := rows.Each(t.Name, func(row []any) error {
+	err := rows(func(row []any) error {
 		b.WriteByte('{')
 		for i, v := range row {
 			if n, ok := v.(int64); ok && (cols[i] == "at" || cols[i] == "started_at") {
@@ -234,4 +244,27 @@ func (e *env) tableJSON(rows *result.Reader, t *result.Table) error {
 		return err
 	}
 	return b.Flush()
+}
+
+// showExtra prints a table that an analysis has made.
+func (e *env) showExtra(dir, table string, asCSV, asJSON bool) error {
+	x, err := result.ReadExtra(dir, table)
+	if err != nil {
+		return err
+	}
+	ofExtra := func(fn func(row []any) error) error {
+		for _, r := range x.Rows {
+			if err := fn(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	switch {
+	case asCSV:
+		return e.tableCSV(x.Columns, ofExtra)
+	case asJSON:
+		return e.tableJSON(x.Columns, ofExtra)
+	}
+	return e.printExtra(x, 0)
 }

@@ -50,7 +50,7 @@ func (e *env) runCommand() *cobra.Command {
 				opt := e.options(out, failFast, obs)
 				opt.SkipMissing = skipMissing
 				return engine.Start(ctx, opt, p, plan, sel.where)
-			}, e.showRun)
+			}, e.analyzed(c.Context(), p, e.showRun))
 		}}
 	sel.flags(c)
 	c.Flags().StringVar(&out, "out", "results", "`FOLDER` of the results")
@@ -105,7 +105,7 @@ func (e *env) resumeCommand() *cobra.Command {
 			}
 			return e.all(c.Context(), []*engine.Plan{plan}, func(ctx context.Context, plan *engine.Plan, obs engine.Observer) (*engine.Report, error) {
 				return engine.Resume(ctx, e.options("", failFast, obs), p, plan, dir, m)
-			}, show)
+			}, e.analyzed(c.Context(), p, show))
 		}}
 	c.Flags().BoolVar(&failFast, "fail-fast", false, "stop at the first failed trial")
 	return c

@@ -32,6 +32,9 @@ func (ev *evaluator) names() (starlark.StringDict, error) {
 		d[name] = v
 		return nil
 	}
+	if err := add("stats", statsModule()); err != nil {
+		return nil, err
+	}
 	work := &namespace{name: "workload", members: map[string]starlark.Value{}}
 	for _, w := range ev.opt.Registry.Workloads {
 		work.members[w.Name] = starlark.NewBuiltin("workload."+w.Name, ev.workload(w))

@@ -32,7 +32,9 @@ func (d *declaration) axes() []*sweepAxis {
 	return d.sweep.axes
 }
 
-func hookNames() []string { return []string{"setup", "teardown", "before_trial", "after_trial"} }
+func hookNames() []string {
+	return []string{"setup", "teardown", "before_trial", "after_trial", "analyze"}
+}
 
 func experimentParams() []param {
 	ps := []param{{"name", true}}
@@ -70,7 +72,11 @@ func (ev *evaluator) experiment(t *starlark.Thread, b *starlark.Builtin, args st
 		}
 		fn, isFn := a.v.(starlark.Callable)
 		if !isFn {
-			ev.complain(d, a.at, n+" must be a function of ctx, not "+describe(a.v), "")
+			of := "ctx"
+			if n == "analyze" {
+				of = "r, the results"
+			}
+			ev.complain(d, a.at, n+" must be a function of "+of+", not "+describe(a.v), "")
 			continue
 		}
 		d.hooks[n] = fn

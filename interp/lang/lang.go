@@ -63,7 +63,7 @@ func (p *Program) Experiment(name string) *spec.Experiment {
 	return nil
 }
 
-// Hook is a hook of an experiment ("setup", "teardown", "before_trial", "after_trial"), or nil.
+// Hook is a hook of an experiment ("setup", "teardown", "before_trial", "after_trial", "analyze"), or nil.
 func (p *Program) Hook(experiment, hook string) *Hook { return p.hooks[hookKey{experiment, hook}] }
 
 // evaluator is one evaluation.
