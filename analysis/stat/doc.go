@@ -8,6 +8,10 @@
 //	correlation.go  Pearson, Spearman, Kendall, Autocorrelation, DurbinWatson
 //	groups.go    ANOVA, BrownForsythe, KruskalWallis; Bonferroni, Holm, BenjaminiHochberg
 //	ratio.go     Ratio, ChangePct, Scalability, LittlesLaw
+//	order.go     QuantileInterval (by ranks), SignedRank (Wilcoxon)
+//	equivalence.go  TOST, GeometricMean, TwoLevelMean
+//	bootstrap.go Resample: BCa intervals
+//	usl.go       USL: the universal scalability law
 //	trend.go     MannKendall, MSER5: is a series steady, and where does its warm-up end
 //	summary.go   Summarize: one sample's description; Stability: its class by CV
 //

@@ -5,6 +5,8 @@ import (
 	"math"
 	"os"
 	"testing"
+
+	gstat "gonum.org/v1/gonum/stat"
 )
 
 // raw is a case whose inputs and results differ by function.
@@ -12,7 +14,10 @@ type raw struct {
 	Name      string
 	Inputs    map[string]json.RawMessage
 	Expected  map[string]json.RawMessage
-	Tolerance struct{ Rel, Abs float64 }
+	Tolerance struct {
+		Rel, Abs float64
+		Fields   map[string]struct{ Rel, Abs float64 } // instead, where a result has its own
+	}
 }
 
 func (r *raw) list(key string) []float64 {
@@ -148,6 +153,46 @@ func calls() map[string]func(r *raw) (outcome, error) {
 			}
 			return outcome{"p": p}, nil
 		},
+		"median_ci": func(r *raw) (outcome, error) {
+			e, cover, err := QuantileInterval(r.list("x"), 0.5, r.num("confidence", 0.95))
+			return outcome{"median": e.Value, "lo": opt(e.Lo), "hi": opt(e.Hi), "coverage": cover}, err
+		},
+		"quantile_ci": func(r *raw) (outcome, error) {
+			e, cover, err := QuantileInterval(r.list("x"), r.num("p", 0), r.num("confidence", 0.95))
+			return outcome{"lo": opt(e.Lo), "hi": opt(e.Hi), "coverage": cover}, err
+		},
+		"wilcoxon_signed_rank": func(r *raw) (outcome, error) {
+			w, err := SignedRank(r.list("x"), r.list("y"))
+			return outcome{"V": w.U1, "p_exact": w.P}, err
+		},
+		"geomean": func(r *raw) (outcome, error) {
+			e, gsd, err := GeometricMean(r.list("x"), r.num("confidence", 0.95))
+			return outcome{"gm": e.Value, "gsd": opt(gsd), "lo": opt(e.Lo), "hi": opt(e.Hi)}, err
+		},
+		"two_level_mean": func(r *raw) (outcome, error) {
+			e, err := TwoLevelMean(r.lists("runs"), r.num("confidence", 0.95), r.num("c1", 0), r.num("c2", 0))
+			return outcome{"mean": e.Value, "lo": opt(e.Lo), "hi": opt(e.Hi), "S1_sq": e.Within, "T1_sq": e.Within, "S2_sq": e.MeansVariance, "T2_sq": e.Between, "df": float64(e.N - 1), "r1_opt": float64(e.Best)}, err
+		},
+		"tost_welch": func(r *raw) (outcome, error) {
+			e, err := TOST(r.list("x"), r.list("y"), r.num("margin", 0), r.num("alpha", 0.05))
+			return outcome{"p_lower": e.PLower, "p_upper": e.PUpper, "p": e.P, "lo90": opt(e.Lo), "hi90": opt(e.Hi)}, err
+		},
+		"bootstrap_ci": func(r *raw) (outcome, error) {
+			mean := func(x []float64) (float64, error) { return gstat.Mean(x, nil), nil }
+			e, err := Resample(r.list("x"), mean, r.num("confidence", 0.95), 40_000, 1)
+			return outcome{"estimate": e.Value, "se": e.SE, "pct_lo": e.PctLo, "pct_hi": e.PctHi, "bca_lo": opt(e.Lo), "bca_hi": opt(e.Hi), "z0": e.Bias, "accel": e.Accel}, err
+		},
+		"usl_fit": func(r *raw) (outcome, error) {
+			u, err := USL(r.list("N"), r.list("X"))
+			out := outcome{"lambda": u.Lambda, "sigma": u.Sigma, "kappa": u.Kappa, "r2": u.R2, "rss": u.RSS}
+			if u.SE != nil {
+				out["se"] = u.SE
+			}
+			if r.Name != "usl_amdahl_kappa0" { // its peak lies at infinity
+				out["n_peak"], out["x_peak"] = opt(u.Peak), opt(u.PeakRate)
+			}
+			return out, err
+		},
 		"t_quantile": func(r *raw) (outcome, error) {
 			var q []float64
 			for _, df := range r.list("df") {
@@ -196,7 +241,11 @@ func compare(t *testing.T, name string, r *raw, got outcome) (n int) {
 	t.Helper()
 	near := func(key string, g, w float64) {
 		n++
-		if !(math.Abs(g-w) <= r.Tolerance.Abs+r.Tolerance.Rel*math.Abs(w)) {
+		rel, abs := r.Tolerance.Rel, r.Tolerance.Abs
+		if own, ok := r.Tolerance.Fields[key]; ok {
+			rel, abs = own.Rel, own.Abs
+		}
+		if !(math.Abs(g-w) <= abs+rel*math.Abs(w)) {
 			t.Errorf("%s %s: %s is %v, want %v", name, r.Name, key, g, w)
 		}
 	}
@@ -276,5 +325,19 @@ func FuzzStatistics(f *testing.F) {
 		if _, err := MSER5(x); err == nil && len(x) < 10 {
 			t.Error("MSER5 of fewer than two batches")
 		}
+		qi, cover, err := QuantileInterval(x, 0.5, 0.95)
+		finite("QuantileInterval", err, qi.Value, cover)
+		sr, err := SignedRank(x, y)
+		finite("SignedRank", err, sr.U1, sr.P)
+		eq, err := TOST(x, y, 3, 0.05)
+		finite("TOST", err, eq.Value, eq.P)
+		gm, _, err := GeometricMean(x, 0.95)
+		finite("GeometricMean", err, gm.Value)
+		two, err := TwoLevelMean([][]float64{x, y}, 0.95, 1, 10)
+		finite("TwoLevelMean", err, two.Value, two.Between)
+		bs, err := Resample(x, Median, 0.95, 1000, 1)
+		finite("Resample", err, bs.Value, bs.SE, bs.PctLo, bs.Bias, bs.Accel)
+		u, err := USL(x, y)
+		finite("USL", err, u.Lambda, u.Sigma, u.Kappa, u.RSS, u.R2)
 	})
 }

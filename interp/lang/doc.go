@@ -20,7 +20,7 @@
 //	hooks.go       hooks at run time: ctx
 //	analyze.go     the analyze hook: r
 //	tablevalue.go  result tables in a script: where, select, sort, column, group, pivot
-//	stats.go       stats.NAME on lists of numbers; statstables.go on tables
+//	stats.go, statsmore.go   stats.NAME on lists of numbers; statstables.go on tables
 //	where.go       --where expressions
 //	format.go      Format
 //

@@ -20,6 +20,7 @@ func statsModule() starlark.Value {
 		"mann_whitney": statMannWhitney, "spearman": statSpearman, "kendall": statKendall, "mann_kendall": statMannKendall, "cohen": statEffect, "cliff": statEffect,
 		"anova": ofGroups(stat.ANOVA), "kruskal": ofGroups(stat.KruskalWallis), "brown_forsythe": ofGroups(stat.BrownForsythe),
 		"bonferroni": adjusted(stat.Bonferroni), "holm": adjusted(stat.Holm), "bh": adjusted(stat.BenjaminiHochberg),
+		"tost": statTOST, "usl": statUSL, "bootstrap": statBootstrap, "geomean": statGeomean, "wilcoxon": statWilcoxon, "quantile_interval": statQuantileInterval,
 		"change_pct": statChange, "littles_law": statLittle,
 		"summary": statSummary, "penalty": statPenalty, "scalability": statScalability, "correlation_matrix": statMatrix,
 	} {
