@@ -217,3 +217,16 @@ func TestSmallestDifference(t *testing.T) {
 		}
 	}
 }
+
+// Rates that grow faster than the load, or bend upwards, end at the boundary: a coefficient is 0, never below.
+func TestScalingBoundaries(t *testing.T) {
+	for name, rate := range map[string][]float64{"superlinear": {100, 210, 440, 950, 2000, 4300}, "flat": {100, 100, 100, 100, 100, 101}, "bent upwards": {100, 150, 240, 420, 800, 1700}} {
+		u, err := USL([]float64{1, 2, 4, 8, 16, 32}, rate)
+		if err != nil || u.Sigma < 0 || u.Kappa < 0 || u.Lambda <= 0 {
+			t.Errorf("%s: %+v, %v", name, u, err)
+		}
+		if u.Kappa == 0 && (u.Peak != nil || len(u.Warnings) == 0) {
+			t.Errorf("%s: a peak without a loss: %+v", name, u)
+		}
+	}
+}
