@@ -271,6 +271,7 @@ func TestStoppedNode(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	stopped(t, pid)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	begin := time.Now()
@@ -307,6 +308,23 @@ func TestBadOptions(t *testing.T) {
 	for _, v := range []any{int64(0), "3", map[string]any{}, map[string]any{"d'c": int64(1)}, map[string]any{"dc1": "x"}} {
 		if checkReplication(v) == nil {
 			t.Errorf("replication %v is taken", v)
+		}
+	}
+}
+
+// stopped waits until a process that was sent SIGSTOP has stopped.
+func stopped(t *testing.T, pid int) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, rest, _ := strings.Cut(string(b), ") "); strings.HasPrefix(rest, "T") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the process does not stop")
 		}
 	}
 }

@@ -70,7 +70,8 @@ func wrap(err error) error {
 		return coded(be.WriteConcernError.Code, be.WriteConcernError.Name, be.WriteConcernError.Message)
 	}
 	class, code := driver.Classify(err)
-	if text := err.Error(); class == driver.Other && strings.Contains(text, "server selection error") {
+	// no server could be chosen, or the pool gave its connections up because another operation had lost one
+	if text := err.Error(); class == driver.Other && (strings.Contains(text, "server selection error") || strings.Contains(text, "connection pool for")) {
 		class = driver.Connection
 	}
 	return &driver.Error{Class: class, Code: code, Err: err}

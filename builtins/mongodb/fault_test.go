@@ -204,6 +204,7 @@ func TestKilledServer(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	stopped(t, pid)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	begin := time.Now()
@@ -294,5 +295,34 @@ func TestServerThatIgnoresConcerns(t *testing.T) {
 	facts, err := s.Facts(t.Context())
 	if text := fmt.Sprint(facts); err != nil || !strings.Contains(text, "{server_kind ferretdb}") || !strings.Contains(text, "{heeds_write_concern false}") {
 		t.Errorf("%s %v", text, err)
+	}
+}
+
+// stopped waits until a process that was sent SIGSTOP has stopped.
+func stopped(t *testing.T, pid int) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, rest, _ := strings.Cut(string(b), ") "); strings.HasPrefix(rest, "T") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the process does not stop")
+		}
+	}
+}
+
+// An operation that another one's lost connection takes along is a lost connection as well.
+func TestClearedPoolIsALostConnection(t *testing.T) {
+	for text, want := range map[string]driver.Class{
+		"connection pool for 127.0.0.1:1 was cleared because another operation failed with: EOF": driver.Connection,
+		"server selection error: no primary":                                                     driver.Connection, "something else": driver.Other,
+	} {
+		if class, _ := driver.Classify(wrap(errors.New(text))); class != want {
+			t.Errorf("%s: %s", text, class)
+		}
 	}
 }
