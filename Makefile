@@ -12,7 +12,7 @@ demo: build
 
 # All tests, with whatever real servers this machine has; `servers` installs what is missing when it may.
 test: servers
-	go test ./...
+	go test -timeout 20m ./...
 
 # PostgreSQL, MariaDB (with Galera), Redis and Java from Debian's packages, when root, and Cassandra's jars; otherwise tests that need it say SKIP (SEXTANT_REQUIRE_SERVERS=1: fail).
 servers:
