@@ -3,9 +3,10 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
+
+	"sextant/builtins"
 )
 
 // Every workload on every system: the tables agree, the number of rows is what the operations say, the level is the
@@ -18,32 +19,27 @@ func TestWorkloadsOnEverySystem(t *testing.T) {
 		everyWorkload(t, `postgres.local(settings = {"fsync": False})`, "off+repeatable read")
 	})
 	t.Run("mysql", func(t *testing.T) {
-		needProgram(t, "mariadbd")
+		needInstalled(t, "mysql")
 		everyWorkload(t, `mysql.local(settings = {"innodb_log_file_size": "48M"})`, "read committed+innodb_flush_log_at_trx_commit=0")
 	})
 	t.Run("mongodb", func(t *testing.T) {
-		if os.Getenv("SEXTANT_REQUIRE_SERVERS") == "" {
-			if _, err := exec.LookPath("mongod"); err != nil {
-				t.Skipf("SKIP: %v", err) // or SecantusDB in the cache, which CI has
-			}
-		}
+		needInstalled(t, "mongodb")
 		everyWorkload(t, `mongodb.local()`, "w=1+j=true")
 	})
 	t.Run("cassandra", func(t *testing.T) {
-		needProgram(t, "java")
+		needInstalled(t, "cassandra")
 		everyWorkload(t, `cassandra.local()`, "read=one+write=quorum")
 	})
 	t.Run("redis", func(t *testing.T) {
-		needProgram(t, "redis-server")
+		needInstalled(t, "redis")
 		everyWorkload(t, "redis.local()", "everysec")
 	})
 }
 
-// needProgram skips where a server's program is not installed, or fails where it must be.
-func needProgram(t *testing.T, name string) {
+// needInstalled skips where a throwaway server can't be had, or fails where it must be.
+func needInstalled(t *testing.T, system string) {
 	t.Helper()
-	t.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin")
-	if _, err := exec.LookPath(name); err != nil {
+	if _, err := builtins.DriversByName()[system].Installed(t.Context()); err != nil {
 		if os.Getenv("SEXTANT_REQUIRE_SERVERS") != "" {
 			t.Fatal(err)
 		}
@@ -117,7 +113,7 @@ func TestPgbenchIsTrimmed(t *testing.T) {
 				startPostgres(t, "unused") // skips where there is none
 			}
 			if name == "mysql" {
-				needProgram(t, "mariadbd")
+				needInstalled(t, "mysql")
 			}
 			dir := t.TempDir()
 			script(t, dir, fmt.Sprintf(`
