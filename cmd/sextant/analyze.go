@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -91,14 +92,20 @@ const shownRows = 40
 func (e *env) printExtra(x *result.Extra, most int) error {
 	out := &report.Table{}
 	for i, c := range x.Columns {
-		left := true
+		left, same := true, len(x.Rows) > 1
 		for _, r := range x.Rows {
 			switch r[i].(type) {
 			case int64, float64:
 				left = false
 			}
+			same = same && r[i] == x.Rows[0][i]
 		}
-		out.Columns = append(out.Columns, report.Column{Name: c, Left: left})
+		// where there is no room, columns that say the same in every row go first, then those on the right
+		drop := i
+		if same && i > 0 {
+			drop += len(x.Columns)
+		}
+		out.Columns = append(out.Columns, report.Column{Name: c, Left: left, Drop: drop})
 	}
 	for i, r := range x.Rows {
 		if most > 0 && i >= most {
@@ -125,7 +132,7 @@ func (e *env) printExtra(x *result.Extra, most int) error {
 		fmt.Fprintf(e.stdout, "(%s more)\n", count(n-most, "row"))
 	}
 	if len(dropped) > 0 {
-		fmt.Fprintf(e.stdout, "(no room for %d columns)\n", len(dropped))
+		fmt.Fprintf(e.stdout, "(no room for %s)\n", strings.Join(dropped, ", "))
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,18 +20,42 @@ import (
 func (e *env) doctorCommand() *cobra.Command {
 	return &cobra.Command{Use: "doctor", Short: "Say which servers and limits this machine has, and what it would take", Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			t := tabwriter.NewWriter(e.stdout, 0, 8, 2, ' ', 0)
-			fmt.Fprintln(t, "SYSTEM\tlocal()\twhat there is, or what it would take")
+			rows := [][3]string{{"SYSTEM", "local()", "what there is, or what it would take"}}
 			for _, d := range builtins.Drivers() {
 				state, text := installedText(c.Context(), d)
-				fmt.Fprintf(t, "%s\t%s\t%s\n", d.Name, state, text)
+				rows = append(rows, [3]string{d.Name, state, text})
 			}
-			fmt.Fprintln(t, "\t\t\nMACHINE\t\t")
-			for _, l := range machineLines(os.ReadFile) {
-				fmt.Fprintf(t, "%s\t%s\t%s\n", l[0], l[1], l[2])
+			rows = append(append(rows, [3]string{}, [3]string{"MACHINE"}), machineLines(os.ReadFile)...)
+			for _, r := range rows {
+				for i, l := range folded(r[2], e.width-doctorIndent) {
+					if i > 0 {
+						r[0], r[1] = "", ""
+					}
+					fmt.Fprintln(e.stdout, strings.TrimRight(fmt.Sprintf("%-18s %-15s %s", r[0], r[1], l), " "))
+				}
 			}
-			return t.Flush()
+			return nil
 		}}
+}
+
+// doctorIndent is where the third column begins.
+const doctorIndent = 18 + 1 + 15 + 1
+
+// folded cuts a text into lines of at most a width between its words; a width of 0 or less is none.
+func folded(text string, width int) []string {
+	out := []string{""}
+	for _, w := range strings.Fields(text) {
+		last := &out[len(out)-1]
+		switch {
+		case *last == "":
+			*last = w
+		case width > 0 && len(*last)+1+len(w) > width:
+			out = append(out, w)
+		default:
+			*last += " " + w
+		}
+	}
+	return out
 }
 
 // installedText is the line of a system: ready or missing, and why.
