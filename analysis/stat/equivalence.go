@@ -20,16 +20,13 @@ func TOST(x, y []float64, margin, alpha float64) (Equivalence, error) {
 	if !(margin > 0) || !(alpha > 0 && alpha < 0.5) {
 		return Equivalence{}, fmt.Errorf("a margin of %v at alpha %v: the margin must be above 0, alpha between 0 and 0.5", margin, alpha)
 	}
-	w, err := Welch(x, y, 1-2*alpha)
+	diff, se, df, err := welch(x, y)
 	if err != nil {
 		return Equivalence{}, err
 	}
-	_, vx := stat.MeanVariance(x, nil)
-	_, vy := stat.MeanVariance(y, nil)
-	se := math.Sqrt(vx/float64(len(x)) + vy/float64(len(y)))
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: w.DF}
-	e := Equivalence{Estimate: w.Estimate, PLower: t.CDF(-(w.Value + margin) / se), PUpper: t.CDF((w.Value - margin) / se)}
-	e.Method = "two one-sided Welch tests"
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}
+	e := Equivalence{Estimate: tTest("two one-sided Welch tests", diff, se, df, len(x)+len(y), 1-2*alpha).Estimate,
+		PLower: t.CDF(-(diff + margin) / se), PUpper: t.CDF((diff - margin) / se)}
 	e.P = max(e.PLower, e.PUpper)
 	e.Equivalent = e.P < alpha
 	return e, nil

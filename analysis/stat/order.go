@@ -82,7 +82,7 @@ func SignedRank(x, y []float64) (RankTest, error) {
 	if n < len(x) {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d pairs without a difference are left out", len(x)-n))
 	}
-	ranks, ties := midranks(size)
+	ranks, ties := midRanks(size), tieSum(size)
 	for i, p := range positive {
 		if p {
 			r.U1 += ranks[i]
@@ -98,37 +98,6 @@ func SignedRank(x, y []float64) (RankTest, error) {
 		r.Exact, r.P = true, signedRankP(n, int(r.U1))
 	}
 	return r, nil
-}
-
-// midranks are the ranks of values, equal ones sharing their mean, and the sum of t^3-t over groups of equal ones.
-func midranks(x []float64) (ranks []float64, ties float64) {
-	order := make([]int, len(x))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int {
-		switch {
-		case x[a] < x[b]:
-			return -1
-		case x[a] > x[b]:
-			return 1
-		}
-		return 0
-	})
-	ranks = make([]float64, len(x))
-	for i := 0; i < len(order); {
-		j := i
-		for j < len(order) && x[order[j]] == x[order[i]] {
-			j++
-		}
-		for k := i; k < j; k++ {
-			ranks[order[k]] = float64(i+j+1) / 2
-		}
-		t := float64(j - i)
-		ties += t*t*t - t
-		i = j
-	}
-	return ranks, ties
 }
 
 // signedRankP is the two-sided exact probability of V among n pairs: all 2^n signs are equally likely.

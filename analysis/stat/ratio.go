@@ -28,8 +28,7 @@ func Ratio(x, y []float64, confidence float64) (Estimate, error) {
 		e.Warnings = append(e.Warnings, "the values don't vary")
 		return e, nil
 	}
-	df := (a + b) * (a + b) / (a*a/float64(len(x)-1) + b*b/float64(len(y)-1))
-	half := tQuantile(1-(1-confidence)/2, df) * math.Sqrt(a+b)
+	half := tQuantile(1-(1-confidence)/2, satterthwaite(a, b, len(x), len(y))) * math.Sqrt(a+b)
 	lo, hi := e.Value*math.Exp(-half), e.Value*math.Exp(half)
 	e.Lo, e.Hi = &lo, &hi
 	return e, nil

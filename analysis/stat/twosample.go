@@ -29,22 +29,35 @@ func tQuantile(p, df float64) float64 {
 // ErrConstant is a test of values that don't vary: it has no error to compare with.
 var ErrConstant = fmt.Errorf("the values don't vary: the test is undefined")
 
-// Welch compares two means without assuming equal variances (Welch 1947, degrees of freedom of Satterthwaite).
-func Welch(x, y []float64, confidence float64) (Test, error) {
+// satterthwaite is the degrees of freedom of the sum of two variances of means, a from m and b from n values.
+func satterthwaite(a, b float64, m, n int) float64 {
+	return (a + b) * (a + b) / (a*a/float64(m-1) + b*b/float64(n-1))
+}
+
+// welch is the difference of two means, its standard error and degrees of freedom, for unequal variances.
+func welch(x, y []float64) (diff, se, df float64, err error) {
 	if err := usable(x, y); err != nil {
-		return Test{}, err
+		return 0, 0, 0, err
 	}
 	if len(x) < 2 || len(y) < 2 {
-		return Test{}, fmt.Errorf("Welch's test needs two values in each sample, not %d and %d", len(x), len(y))
+		return 0, 0, 0, fmt.Errorf("Welch's test needs two values in each sample, not %d and %d", len(x), len(y))
 	}
 	mx, vx := stat.MeanVariance(x, nil)
 	my, vy := stat.MeanVariance(y, nil)
 	a, b := vx/float64(len(x)), vy/float64(len(y))
 	if a+b == 0 {
-		return Test{}, ErrConstant
+		return 0, 0, 0, ErrConstant
 	}
-	df := (a + b) * (a + b) / (a*a/float64(len(x)-1) + b*b/float64(len(y)-1))
-	return tTest("Welch's t", mx-my, math.Sqrt(a+b), df, len(x)+len(y), confidence), nil
+	return mx - my, math.Sqrt(a + b), satterthwaite(a, b, len(x), len(y)), nil
+}
+
+// Welch compares two means without assuming equal variances (Welch 1947, degrees of freedom of Satterthwaite).
+func Welch(x, y []float64, confidence float64) (Test, error) {
+	diff, se, df, err := welch(x, y)
+	if err != nil {
+		return Test{}, err
+	}
+	return tTest("Welch's t", diff, se, df, len(x)+len(y), confidence), nil
 }
 
 // Paired compares two samples whose values belong together, such as the rounds of a block.

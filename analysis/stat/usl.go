@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 )
 
 // A Scaling is a fit of the universal scalability law (Gunther 2007), X(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1)).
@@ -52,13 +53,7 @@ func USL(load, rate []float64) (Scaling, error) {
 	if best == nil {
 		return Scaling{}, fmt.Errorf("the scalability law doesn't fit these rates: none of its curves rises as they do")
 	}
-	var mean, total float64
-	for _, x := range rate {
-		mean += x / float64(len(rate))
-	}
-	for _, x := range rate {
-		total += (x - mean) * (x - mean)
-	}
+	total := stat.Variance(rate, nil) * float64(len(rate)-1)
 	if total == 0 {
 		return Scaling{}, ErrConstant
 	}
