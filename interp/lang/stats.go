@@ -29,14 +29,12 @@ func statsModule() starlark.Value {
 	return ns
 }
 
-// percentile are names of columns that hold percentiles.
-func percentile(name string) bool {
-	return regexp.MustCompile(`(^|_)p[0-9]+_(ms|s)$|(^|_)(min|max)_ms$`).MatchString(name)
-}
+// percentile are names of columns that hold percentiles or extremes.
+var percentile = regexp.MustCompile(`(^|_)p[0-9]+_(ms|s)$|(^|_)(min|max)_ms$`)
 
 // noMean refuses the mean of percentiles or extremes.
 func noMean(name string) error {
-	if percentile(name) {
+	if percentile.MatchString(name) {
 		return fmt.Errorf("%s is a percentile or an extreme of each trial, and the mean of those is none: use stats.median, or the column merged of r.summary, which is the percentile over all trials", name)
 	}
 	return nil
@@ -76,12 +74,8 @@ func meanable(b *starlark.Builtin, what string, v starlark.Value) ([]float64, er
 	return numbers(b, what, v)
 }
 
-func optional(f *float64) starlark.Value {
-	if f == nil || *f-*f != 0 {
-		return starlark.None
-	}
-	return starlark.Float(*f)
-}
+// optional is a number, or None where it is undefined.
+func optional(f *float64) starlark.Value { return fromValue(nullable(f)) }
 
 func finite(f float64) starlark.Value { return optional(&f) }
 
@@ -188,7 +182,7 @@ func statQuantile(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, 
 	return named(b, finite(q), err)
 }
 
-// two reads two samples and a confidence.
+// two64 reads two samples and a confidence.
 func two64(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (x, y []float64, confidence float64, err error) {
 	var v, w starlark.Value
 	confidence = defaultConfidence

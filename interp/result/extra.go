@@ -3,7 +3,6 @@ package result
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -12,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
 )
 
 // An Extra is a table that an analysis has made: plain values (nil, bool, int64, float64, string) by column. Its columns are
@@ -80,12 +78,14 @@ func (x *Extra) kind(c int) (reflect.Type, error) {
 			return nil, fmt.Errorf("table %s: the column %s holds %ss and %ss", x.Name, x.Columns[c], kind, k)
 		}
 	}
-	return map[string]reflect.Type{"bool": reflect.TypeFor[*bool](), "int": reflect.TypeFor[*int64](), "float": reflect.TypeFor[*float64](),
-		"string": reflect.TypeFor[*string](), "": reflect.TypeFor[*string]()}[kind], nil
+	if kind == "" {
+		kind = "string"
+	}
+	return columnTypes()[kind], nil
 }
 
 // WriteExtra writes a table beside those of a sealed run, in place of an older one of that name.
-func WriteExtra(dir string, x *Extra, meta Meta) (err error) {
+func WriteExtra(dir string, x *Extra, meta Meta) error {
 	if err := x.check(); err != nil {
 		return err
 	}
@@ -99,36 +99,31 @@ func WriteExtra(dir string, x *Extra, meta Meta) (err error) {
 	}
 	schema := parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface())
 	tmp := filepath.Join(dir, ".writing-"+x.Name)
-	f, err := os.Create(tmp)
+	err := writeFile(tmp, x.Name, schema, meta, func(w *parquet.Writer) error {
+		row := make(parquet.Row, len(x.Columns))
+		for _, r := range x.Rows {
+			for c, v := range r {
+				if n, ok := v.(int64); ok && fields[c].Type == reflect.TypeFor[*float64]() {
+					v = float64(n)
+				}
+				row[c] = parquet.NullValue().Level(0, 0, c)
+				if v != nil {
+					row[c] = parquet.ValueOf(v).Level(0, 1, c)
+				}
+			}
+			if _, err := w.WriteRows([]parquet.Row{row}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = os.Rename(tmp, filepath.Join(dir, x.Name+".parquet"))
+	}
 	if err != nil {
-		return fmt.Errorf("writing table %s: %w", x.Name, err)
+		return errors.Join(err, os.RemoveAll(tmp))
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(tmp))
-		}
-	}()
-	w := parquet.NewWriter(f, schema, parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault}), parquet.KeyValueMetadata("sextant.schema_version", SchemaVersion),
-		parquet.KeyValueMetadata("sextant.table", x.Name), parquet.KeyValueMetadata("sextant.run_id", meta.RunID), parquet.KeyValueMetadata("sextant.plan_hash", meta.PlanHash))
-	row := make(parquet.Row, len(x.Columns))
-	for _, r := range x.Rows {
-		for c, v := range r {
-			if n, ok := v.(int64); ok && fields[c].Type == reflect.TypeFor[*float64]() {
-				v = float64(n)
-			}
-			row[c] = parquet.NullValue().Level(0, 0, c)
-			if v != nil {
-				row[c] = parquet.ValueOf(v).Level(0, 1, c)
-			}
-		}
-		if _, err := w.WriteRows([]parquet.Row{row}); err != nil {
-			return errors.Join(fmt.Errorf("writing table %s: %w", x.Name, err), f.Close())
-		}
-	}
-	if err := errors.Join(w.Close(), f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("writing table %s: %w", x.Name, err)
-	}
-	return errors.Join(os.Rename(tmp, filepath.Join(dir, x.Name+".parquet")), syncDir(dir))
+	return syncDir(dir)
 }
 
 // Extras are the names of the tables that analyses have made of a run.
@@ -148,40 +143,17 @@ func Extras(dir string) ([]string, error) {
 }
 
 // ReadExtra reads such a table.
-func ReadExtra(dir, name string) (x *Extra, err error) {
-	path := filepath.Join(dir, name+".parquet")
-	f, size, err := openParquet(path)
-	if err != nil {
-		return nil, fmt.Errorf("table %s: %w", name, err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	pf, err := parquet.OpenFile(f, size)
-	if err != nil {
-		return nil, fmt.Errorf("opening %s: %w", path, err)
-	}
-	x = &Extra{Name: name}
-	for _, c := range pf.Schema().Columns() {
-		x.Columns = append(x.Columns, c[0])
-	}
-	buf := make([]any, len(x.Columns))
-	for _, g := range pf.RowGroups() {
-		rows := g.Rows()
-		page := make([]parquet.Row, min(max(g.NumRows(), 1), 1024))
-		for {
-			n, rerr := rows.ReadRows(page)
-			for _, pr := range page[:n] {
-				x.Rows = append(x.Rows, slices.Clone(plain(buf, pr)))
-			}
-			if errors.Is(rerr, io.EOF) {
-				break
-			}
-			if rerr != nil {
-				return nil, errors.Join(fmt.Errorf("reading %s: %w", path, rerr), rows.Close())
-			}
+func ReadExtra(dir, name string) (*Extra, error) {
+	x := &Extra{Name: name}
+	columns := func(s *parquet.Schema) error {
+		for _, c := range s.Columns() {
+			x.Columns = append(x.Columns, c[0])
 		}
-		if err := rows.Close(); err != nil {
-			return nil, err
-		}
+		return nil
 	}
-	return x, nil
+	err := eachOf(filepath.Join(dir, name+".parquet"), name, columns, func(row []any) error {
+		x.Rows = append(x.Rows, slices.Clone(row))
+		return nil
+	})
+	return x, err
 }

@@ -16,27 +16,32 @@ import (
 
 const groupRows = 250_000 // rows of a row group
 
-func (s *Sink) options(t *Table) []parquet.WriterOption {
-	return []parquet.WriterOption{t.schema, parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault}),
+func options(schema *parquet.Schema, table string, meta Meta) []parquet.WriterOption {
+	return []parquet.WriterOption{schema, parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault}),
 		parquet.CreatedBy("sextant", SchemaVersion, ""), parquet.MaxRowsPerRowGroup(groupRows),
 		parquet.KeyValueMetadata("sextant.schema_version", SchemaVersion),
-		parquet.KeyValueMetadata("sextant.table", t.Name),
-		parquet.KeyValueMetadata("sextant.run_id", s.meta.RunID), parquet.KeyValueMetadata("sextant.plan_hash", s.meta.PlanHash)}
+		parquet.KeyValueMetadata("sextant.table", table),
+		parquet.KeyValueMetadata("sextant.run_id", meta.RunID), parquet.KeyValueMetadata("sextant.plan_hash", meta.PlanHash)}
 }
 
-// writeTable writes one synced Parquet file.
-func (s *Sink) writeTable(path string, t *Table, fill func(*parquet.Writer) error) (err error) {
+// writeTable writes one synced Parquet file of a table of the schema.
+func (s *Sink) writeTable(path string, t *Table, fill func(*parquet.Writer) error) error {
+	return writeFile(path, t.Name, t.schema, s.meta, fill)
+}
+
+// writeFile writes one synced Parquet file.
+func writeFile(path, table string, schema *parquet.Schema, meta Meta, fill func(*parquet.Writer) error) (err error) {
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("making a Parquet file: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	w := parquet.NewWriter(f, s.options(t)...)
+	w := parquet.NewWriter(f, options(schema, table, meta)...)
 	if err := fill(w); err != nil {
-		return fmt.Errorf("writing table %s: %w", t.Name, err)
+		return fmt.Errorf("writing table %s: %w", table, err)
 	}
 	if err := w.Close(); err != nil {
-		return fmt.Errorf("ending table %s: %w", t.Name, err)
+		return fmt.Errorf("ending table %s: %w", table, err)
 	}
 	return f.Sync()
 }

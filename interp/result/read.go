@@ -116,10 +116,16 @@ func plain(row []any, values parquet.Row) []any {
 	return row
 }
 
-func eachRow(path string, t *Table, fn func([]any) error) (err error) {
+// eachRow calls fn with every row of a table's file, whose columns must be the table's.
+func eachRow(path string, t *Table, fn func([]any) error) error {
+	return eachOf(path, t.Name, func(s *parquet.Schema) error { return sameColumns(s, t.schema) }, fn)
+}
+
+// eachOf calls fn with every row of a file, after check has seen its columns.
+func eachOf(path, table string, check func(*parquet.Schema) error, fn func([]any) error) (err error) {
 	f, size, err := openParquet(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("table %s: %w", t.Name, err)
+		return fmt.Errorf("table %s: %w", table, err)
 	}
 	if err != nil {
 		return err
@@ -129,10 +135,10 @@ func eachRow(path string, t *Table, fn func([]any) error) (err error) {
 	if err != nil {
 		return fmt.Errorf("opening %s: %w", path, err)
 	}
-	if err := sameColumns(pf.Schema(), t.schema); err != nil {
+	if err := check(pf.Schema()); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	row := make([]any, len(t.Columns()))
+	row := make([]any, len(pf.Schema().Columns()))
 	for _, g := range pf.RowGroups() {
 		rows := g.Rows()
 		buf := make([]parquet.Row, min(max(g.NumRows(), 1), 1024))

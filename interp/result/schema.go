@@ -69,10 +69,15 @@ func NewSchema(axes []Axis) (*Schema, error) {
 	return s, nil
 }
 
+// columnTypes are the nullable types of columns that are made while a program runs.
+func columnTypes() map[string]reflect.Type {
+	return map[string]reflect.Type{"bool": reflect.TypeFor[*bool](), "int": reflect.TypeFor[*int64](),
+		"float": reflect.TypeFor[*float64](), "string": reflect.TypeFor[*string]()}
+}
+
 // axisFields are the fields of a struct extended by a nullable one per axis.
 func axisFields(row reflect.Type, axes []Axis) ([]reflect.StructField, error) {
-	types := map[string]reflect.Type{"bool": reflect.TypeFor[*bool](), "int": reflect.TypeFor[*int64](),
-		"float": reflect.TypeFor[*float64](), "string": reflect.TypeFor[*string]()}
+	types := columnTypes()
 	fields := reflect.VisibleFields(row)
 	for i, a := range axes {
 		t := types[a.Type]
