@@ -5,20 +5,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
-	"sextant/builtins/workload"
+	"sextant/builtins/sidebyside"
 	"sextant/interp/driver"
 	"sextant/interp/load"
 	"sextant/interp/spec"
 )
-
-// rounds is how often the two sides take turns.
-const rounds = 5
 
 const sysbenchRows = 100_000
 
@@ -33,7 +27,7 @@ func BenchmarkAgainstSysbench(b *testing.B) {
 	sysbench(b, s, "prepare")
 	defer sysbench(b, s, "cleanup")
 	script := fmt.Sprintf("\\set id random(1, %d)\nSELECT c FROM sbtest1 WHERE id = :id;\n", sysbenchRows)
-	w := build(b, map[string]any{"scripts": map[string]any{"point_select": map[string]any{"text": script, "value": int64(1)}}, "tables": false})
+	w := sidebyside.Workload(b, "pgbench", map[string]any{"scripts": map[string]any{"point_select": map[string]any{"text": script, "value": int64(1)}}, "tables": false})
 	for _, clients := range []int{1, 8, 64} {
 		b.Run(fmt.Sprint(clients), func(b *testing.B) {
 			for b.Loop() {
@@ -43,57 +37,14 @@ func BenchmarkAgainstSysbench(b *testing.B) {
 	}
 }
 
-func build(b *testing.B, params map[string]any) load.Workload {
-	b.Helper()
-	for _, typ := range workload.Types() {
-		if typ.Name != "pgbench" {
-			continue
-		}
-		for _, p := range typ.Params {
-			if _, set := params[p.Name]; !set {
-				params[p.Name] = p.Default
-			}
-		}
-		w, err := workload.New(&spec.Workload{Type: "pgbench", Params: params}, 1)
-		if err != nil {
-			b.Fatal(err)
-		}
-		return w
-	}
-	b.Fatal("no workload pgbench")
-	return nil
-}
-
 func against(b *testing.B, s *system, w load.Workload, clients int) {
-	var rate, ref, ratio, cpu []float64
-	for range rounds {
-		x, xcpu := offered(b, s, w, clients, 2*time.Second)
-		before := cpuOf(syscall.RUSAGE_CHILDREN)
-		y := perSecond(b, sysbench(b, s, "run", fmt.Sprintf("--threads=%d", clients), "--time=2", "--rand-type=uniform"))
-		ycpu := (cpuOf(syscall.RUSAGE_CHILDREN) - before).Seconds() / (2 * y)
-		rate, ref, ratio, cpu = append(rate, x), append(ref, y), append(ratio, x/y), append(cpu, xcpu/ycpu)
-	}
-	slices.Sort(ratio)
-	b.ReportMetric(median(rate), "ops/s-sextant")
-	b.ReportMetric(median(ref), "ops/s-sysbench")
-	b.ReportMetric(median(ratio), "ratio")
-	b.ReportMetric(ratio[0], "ratio-min")
-	b.ReportMetric(ratio[rounds-1], "ratio-max")
-	b.ReportMetric(median(cpu), "cpu-ratio")
-}
-
-func median(x []float64) float64 {
-	s := slices.Clone(x)
-	slices.Sort(s)
-	return s[len(s)/2]
-}
-
-func cpuOf(who int) time.Duration {
-	var ru syscall.Rusage
-	if err := syscall.Getrusage(who, &ru); err != nil {
-		return 0
-	}
-	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
+	sidebyside.Run(b, "sysbench", func() sidebyside.Turn {
+		return sidebyside.Offered(b, w, clients, func(ctx context.Context) (driver.Session, error) { return s.Session(ctx, spec.Level{}) })
+	}, func() sidebyside.Turn {
+		return sidebyside.Tool(func() float64 {
+			return perSecond(b, sysbench(b, s, "run", fmt.Sprintf("--threads=%d", clients), fmt.Sprintf("--time=%v", sidebyside.Window.Seconds()), "--rand-type=uniform"))
+		})
+	})
 }
 
 func sysbench(b *testing.B, s *system, command string, more ...string) string {
@@ -120,24 +71,4 @@ func perSecond(b *testing.B, out string) float64 {
 		b.Fatalf("no rate in %s", out)
 	}
 	return v
-}
-
-// offered gives operations a second and CPU seconds per operation.
-func offered(b *testing.B, s *system, w load.Workload, clients int, window time.Duration) (rate, cpu float64) {
-	b.Helper()
-	var used [2]time.Duration
-	mark := func(begin bool) {
-		i := 1
-		if begin {
-			i = 0
-		}
-		used[i] = cpuOf(syscall.RUSAGE_SELF)
-	}
-	res, err := load.Run(b.Context(), load.Config{Clients: clients, Warmup: 200 * time.Millisecond, Window: window, Interval: time.Second, Drain: time.Second, Workload: w, OnWindow: mark,
-		Open: func(ctx context.Context, _ int) (driver.Session, error) { return s.Session(ctx, spec.Level{}) }})
-	if err != nil {
-		b.Fatal(err)
-	}
-	n := float64(res.Total(load.OK))
-	return n / window.Seconds(), (used[1] - used[0]).Seconds() / n
 }

@@ -9,12 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"sextant/builtins/sidebyside"
 	"sextant/interp/driver"
 	"sextant/interp/load"
 	"sextant/interp/spec"
@@ -39,7 +38,7 @@ func psql(b *testing.B, s *system, statements ...string) {
 func BenchmarkLoad(b *testing.B) {
 	s := local(b, map[string]any{"settings": map[string]any{"max_wal_size": "4GB"}})
 	const rows = 1_000_000
-	w := build(b, "ycsb", map[string]any{"workload": "a", "records": int64(rows)})
+	w := sidebyside.Workload(b, "ycsb", map[string]any{"workload": "a", "records": int64(rows)})
 	file := filepath.Join(b.TempDir(), "rows.txt")
 	if err := writeRows(file, w, rows); err != nil {
 		b.Fatal(err)
@@ -96,9 +95,6 @@ func writeRows(path string, w load.Workload, rows int64) (err error) {
 	return b.Flush()
 }
 
-// rounds is how often the two sides take turns.
-const rounds = 5
-
 // BenchmarkAgainstPgbench compares workload.pgbench with pgbench -M prepared on the same tables (scale 10), in turns of two
 // seconds. It prints the median rates, the median ratio of the rates and of the client's CPU per operation, and the spread
 // of the ratio over the turns.
@@ -106,7 +102,7 @@ func BenchmarkAgainstPgbench(b *testing.B) {
 	s := local(b, nil)
 	pgbench(b, s, "-i", "-s", "10", "-q")
 	for _, script := range []string{"select-only", "tpcb"} {
-		w := build(b, "pgbench", map[string]any{"script": script, "scale": int64(10)})
+		w := sidebyside.Workload(b, "pgbench", map[string]any{"script": script, "scale": int64(10)})
 		for _, clients := range []int{1, 4, 16, 64} {
 			b.Run(fmt.Sprintf("%s/%d", script, clients), func(b *testing.B) {
 				for b.Loop() {
@@ -118,43 +114,18 @@ func BenchmarkAgainstPgbench(b *testing.B) {
 }
 
 func against(b *testing.B, s *system, w load.Workload, script string, clients int) {
-	var rate, ref, ratio, cpu []float64
 	builtin := map[string]string{"select-only": "select-only", "tpcb": "tpcb-like"}[script]
-	for range rounds {
+	sidebyside.Run(b, "pgbench", func() sidebyside.Turn {
 		if err := s.Trim(b.Context(), w.Shape()); err != nil {
 			b.Fatal(err)
 		}
-		x, xcpu := offered(b, s, w, clients, 2*time.Second)
-		before := childrenCPU()
-		y := tps(b, pgbench(b, s, "-b", builtin, "-M", "prepared", "-c", fmt.Sprint(clients), "-j", fmt.Sprint(min(clients, 2)), "-T", "2"))
-		ycpu := (childrenCPU() - before).Seconds() / (2 * y)
-		rate, ref, ratio, cpu = append(rate, x), append(ref, y), append(ratio, x/y), append(cpu, xcpu/ycpu)
-	}
-	slices.Sort(ratio)
-	b.ReportMetric(median(rate), "ops/s-sextant")
-	b.ReportMetric(median(ref), "ops/s-pgbench")
-	b.ReportMetric(median(ratio), "ratio")
-	b.ReportMetric(ratio[0], "ratio-min")
-	b.ReportMetric(ratio[rounds-1], "ratio-max")
-	b.ReportMetric(median(cpu), "cpu-ratio")
+		return sidebyside.Offered(b, w, clients, func(ctx context.Context) (driver.Session, error) { return s.Session(ctx, spec.Level{}) })
+	}, func() sidebyside.Turn {
+		return sidebyside.Tool(func() float64 {
+			return tps(b, pgbench(b, s, "-b", builtin, "-M", "prepared", "-c", fmt.Sprint(clients), "-j", fmt.Sprint(min(clients, 2)), "-T", fmt.Sprint(sidebyside.Window.Seconds())))
+		})
+	})
 }
-
-func median(x []float64) float64 {
-	s := slices.Clone(x)
-	slices.Sort(s)
-	return s[len(s)/2]
-}
-
-func cpuOf(who int) time.Duration {
-	var ru syscall.Rusage
-	if err := syscall.Getrusage(who, &ru); err != nil {
-		return 0
-	}
-	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
-}
-
-// childrenCPU is the CPU time of ended children; the server is a child that has not ended.
-func childrenCPU() time.Duration { return cpuOf(syscall.RUSAGE_CHILDREN) }
 
 func tps(b *testing.B, out string) float64 {
 	b.Helper()
@@ -164,24 +135,4 @@ func tps(b *testing.B, out string) float64 {
 		b.Fatalf("no tps in %s", out)
 	}
 	return v
-}
-
-// offered gives operations a second and CPU seconds per operation.
-func offered(b *testing.B, s *system, w load.Workload, clients int, window time.Duration) (rate, cpu float64) {
-	b.Helper()
-	var used [2]time.Duration
-	mark := func(begin bool) {
-		i := 1
-		if begin {
-			i = 0
-		}
-		used[i] = cpuOf(syscall.RUSAGE_SELF)
-	}
-	res, err := load.Run(b.Context(), load.Config{Clients: clients, Warmup: 200 * time.Millisecond, Window: window, Interval: time.Second, Drain: time.Second, Workload: w, OnWindow: mark,
-		Open: func(ctx context.Context, _ int) (driver.Session, error) { return s.Session(ctx, spec.Level{}) }})
-	if err != nil {
-		b.Fatal(err)
-	}
-	n := float64(res.Total(load.OK))
-	return n / window.Seconds(), (used[1] - used[0]).Seconds() / n
 }

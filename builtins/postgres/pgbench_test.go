@@ -14,38 +14,11 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"sextant/builtins/workload"
+	"sextant/builtins/sidebyside"
 	"sextant/interp/driver"
 	"sextant/interp/load"
 	"sextant/interp/spec"
 )
-
-// build makes a workload as a script's workload.NAME(...) would.
-func build(t testing.TB, name string, params map[string]any) load.Workload {
-	t.Helper()
-	for _, typ := range workload.Types() {
-		if typ.Name != name {
-			continue
-		}
-		for _, p := range typ.Params {
-			if _, set := params[p.Name]; !set {
-				params[p.Name] = p.Default
-			}
-		}
-		w, err := typ.Resolve(params)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.Type = name
-		out, err := workload.New(w, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
-	}
-	t.Fatalf("no workload %s", name)
-	return nil
-}
 
 // pgbench runs the tool on the server, in database postgres, and gives what it prints.
 func pgbench(t testing.TB, s *system, args ...string) string {
@@ -99,7 +72,7 @@ func TestPgbenchTables(t *testing.T) {
 	if _, err := s.Exec(t.Context(), "DROP TABLE pgbench_accounts, pgbench_branches, pgbench_tellers, pgbench_history", nil); err != nil {
 		t.Fatal(err)
 	}
-	w := build(t, "pgbench", map[string]any{"script": "tpcb", "scale": int64(2)})
+	w := sidebyside.Workload(t, "pgbench", map[string]any{"script": "tpcb", "scale": int64(2)})
 	if err := s.Load(t.Context(), w.Shape(), "0123456789abcdef", w); err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +158,7 @@ func TestPgbenchStatements(t *testing.T) {
 	for ours_, theirs := range map[string]string{"tpcb": "tpcb-like", "simple-update": "simple-update", "select-only": "select-only"} {
 		t.Run(ours_, func(t *testing.T) {
 			want := captured(t, s, "pgbench", func() { pgbench(t, s, "-n", "-M", "prepared", "-t", fmt.Sprint(n), "-b", theirs) })
-			w := build(t, "pgbench", map[string]any{"script": ours_, "scale": int64(scale)})
+			w := sidebyside.Workload(t, "pgbench", map[string]any{"script": ours_, "scale": int64(scale)})
 			got := captured(t, s, "sextant", func() { ours(t, s, w, n) })
 			if len(want) != len(got) || len(want)%n != 0 || len(want) == 0 {
 				t.Fatalf("%d statements, pgbench has %d", len(got), len(want))
@@ -269,7 +242,7 @@ func TestPgbenchScriptFiles(t *testing.T) {
 		args = append(args, "-f", fmt.Sprintf("%s@%d", path, f.weight))
 	}
 	want := captured(t, s, "pgbench", func() { pgbench(t, s, args...) })
-	w := build(t, "pgbench", map[string]any{"scripts": files, "scale": int64(7), "tables": false})
+	w := sidebyside.Workload(t, "pgbench", map[string]any{"scripts": files, "scale": int64(7), "tables": false})
 	got := captured(t, s, "sextant", func() { ours(t, s, w, 900) })
 	counts := func(all []executed) map[string]float64 {
 		out := map[string]float64{}
@@ -321,7 +294,7 @@ func TestPgbenchExpressions(t *testing.T) {
 		t.Fatal(err)
 	}
 	pgbench(t, s, "-n", "-M", "prepared", "-t", "1", "-s", "4", "-f", file)
-	ours(t, s, build(t, "pgbench", map[string]any{"scripts": map[string]any{"e.sql": map[string]any{"text": script("sextant"), "value": int64(1)}}, "scale": int64(4), "tables": false}), 1)
+	ours(t, s, sidebyside.Workload(t, "pgbench", map[string]any{"scripts": map[string]any{"e.sql": map[string]any{"text": script("sextant"), "value": int64(1)}}, "scale": int64(4), "tables": false}), 1)
 	rows := query(t, s, "SELECT n, max(v) FILTER (WHERE tool = 'sextant'), max(v) FILTER (WHERE tool = 'pgbench') FROM got GROUP BY n ORDER BY n")
 	if len(rows) != len(exprs) {
 		t.Fatalf("%d values of %d", len(rows), len(exprs))

@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"sextant/builtins/sidebyside"
 	"sextant/interp/driver"
 	"sextant/interp/load"
 	"sextant/interp/spec"
@@ -46,13 +45,9 @@ func BenchmarkAgainstRedisBenchmark(b *testing.B) {
 	for _, clients := range []int{1, 16, 50} {
 		b.Run(fmt.Sprint(clients), func(b *testing.B) {
 			for b.Loop() {
-				var ours, theirs, ratio []float64
-				for range 5 {
-					res, err := load.Run(b.Context(), load.Config{Clients: clients, Warmup: 200 * time.Millisecond, Window: 2 * time.Second, Interval: time.Second,
-						Drain: time.Second, Workload: reads{shape}, Open: func(ctx context.Context, _ int) (driver.Session, error) { return s.Session(ctx, spec.Level{}) }})
-					if err != nil {
-						b.Fatal(err)
-					}
+				sidebyside.Run(b, "redis-benchmark", func() sidebyside.Turn {
+					return sidebyside.Offered(b, reads{shape}, clients, func(ctx context.Context) (driver.Session, error) { return s.Session(ctx, spec.Level{}) })
+				}, func() sidebyside.Turn {
 					n := 40_000 * min(clients, 4)
 					out, err := exec.Command(tool, "-h", "127.0.0.1", "-p", port, "-a", s.opt.Password, "-n", fmt.Sprint(n), "-c", fmt.Sprint(clients), "--csv", "HGETALL", "row").Output()
 					if err != nil {
@@ -63,17 +58,8 @@ func BenchmarkAgainstRedisBenchmark(b *testing.B) {
 					if _, err := fmt.Sscan(strings.Trim(strings.Split(lines[len(lines)-1], ",")[1], `"`), &rate); err != nil {
 						b.Fatalf("%s: %v", out, err)
 					}
-					x := float64(res.Total(load.OK)) / 2
-					ours, theirs, ratio = append(ours, x), append(theirs, rate), append(ratio, x/rate)
-				}
-				for _, l := range [][]float64{ours, theirs, ratio} {
-					slices.Sort(l)
-				}
-				b.ReportMetric(ours[2], "ops/s-sextant")
-				b.ReportMetric(theirs[2], "ops/s-redis-benchmark")
-				b.ReportMetric(ratio[2], "ratio")
-				b.ReportMetric(ratio[0], "ratio-min")
-				b.ReportMetric(ratio[4], "ratio-max")
+					return sidebyside.Turn{Rate: rate} // it runs for a number of requests
+				})
 			}
 		})
 	}
