@@ -13,12 +13,6 @@ import (
 	"sextant/interp/driver"
 )
 
-// marker begins the comment on a table by which a dataset is known again. While it is loaded, unfinished follows.
-const (
-	marker     = "sextant dataset "
-	unfinished = "unfinished"
-)
-
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // tableState says whether a table of that name is found, and of which dataset it is ("": not sextant's).
@@ -31,45 +25,22 @@ func (s *system) tableState(ctx context.Context, name string) (exists bool, fing
 	if err != nil {
 		return false, "", wrap(err)
 	}
-	if fp, ours := strings.CutPrefix(comment, marker); ours {
-		fingerprint = fp
-	}
-	return true, fingerprint, nil
+	return true, driver.MarkedFingerprint(comment), nil
 }
 
 func (s *system) Inspect(ctx context.Context, w *driver.Workload) (driver.DatasetState, error) {
-	st := driver.DatasetState{Ours: true}
-	for i, t := range w.Tables {
-		exists, fp, err := s.tableState(ctx, t.Name)
-		if err != nil {
-			return st, fmt.Errorf("looking at the dataset: %w", err)
+	return driver.InspectTables(w, func(t *driver.Table) (exists bool, fingerprint string, rows int64, err error) {
+		if exists, fingerprint, err = s.tableState(ctx, t.Name); err != nil {
+			return exists, fingerprint, 0, fmt.Errorf("looking at the dataset: %w", err)
 		}
-		if i == 0 {
-			st.Fingerprint = fp
-		} else if fp != st.Fingerprint {
-			st.Fingerprint = ""
+		if fingerprint == "" { // what others made isn't counted: it may be large, and has other keys
+			return exists, fingerprint, 0, nil
 		}
-		if !exists {
-			st.Rows, st.Fingerprint = append(st.Rows, 0), ""
-			continue
+		if rows, err = s.count(ctx, t); err != nil {
+			err = fmt.Errorf("counting the rows of %s: %w", t.Name, err)
 		}
-		st.Exists = true
-		st.Ours = st.Ours && fp != ""
-		n := int64(0)
-		if fp != "" {
-			if n, err = s.count(ctx, &t); err != nil {
-				return st, fmt.Errorf("counting the rows of %s: %w", t.Name, err)
-			}
-		}
-		st.Rows = append(st.Rows, n)
-	}
-	if st.Fingerprint == unfinished {
-		st.Fingerprint = ""
-	}
-	if !st.Exists {
-		st.Ours, st.Rows = false, nil
-	}
-	return st, nil
+		return exists, fingerprint, rows, err
+	})
 }
 
 // pieces is into how many ranges of tokens a count is cut, so that none of them takes longer than the server allows.
@@ -119,11 +90,7 @@ func (s *system) foreign(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if exists && fp == "" {
-		return &driver.Error{Class: driver.Constraint, Err: fmt.Errorf("there is a table %q that sextant did not make; it is left as it is", name),
-			Hint: "rename it, or name another keyspace"}
-	}
-	return nil
+	return driver.Foreign("table", name, exists, fp, "rename it, or name another keyspace")
 }
 
 func (s *system) ddl(ctx context.Context, format string, a ...any) error {
@@ -149,7 +116,7 @@ func (s *system) Load(ctx context.Context, w *driver.Workload, fingerprint strin
 		}
 	}
 	for _, t := range w.Tables {
-		if err := s.ddl(ctx, "ALTER TABLE %s.%s WITH comment = '%s%s'", s.keyspace, quote(t.Name), marker, fingerprint); err != nil {
+		if err := s.ddl(ctx, "ALTER TABLE %s.%s WITH comment = '%s%s'", s.keyspace, quote(t.Name), driver.Marker, fingerprint); err != nil {
 			return fmt.Errorf("loading: %w", err)
 		}
 	}
@@ -171,7 +138,7 @@ func (s *system) loadTable(ctx context.Context, index int, t driver.Table, rows 
 		}
 		defs, names = append(defs, quote(f.Name)+" text"), append(names, quote(f.Name))
 	}
-	if err := s.ddl(ctx, "CREATE TABLE %s (%s text PRIMARY KEY, %s) WITH comment = '%s%s'", table, quote(t.Key), strings.Join(defs, ", "), marker, unfinished); err != nil {
+	if err := s.ddl(ctx, "CREATE TABLE %s (%s text PRIMARY KEY, %s) WITH comment = '%s%s'", table, quote(t.Key), strings.Join(defs, ", "), driver.Marker, driver.Unfinished); err != nil {
 		return err
 	}
 	cql := fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES (?%s)", table, quote(t.Key), strings.Join(names, ", "), strings.Repeat(", ?", len(names)))

@@ -2,13 +2,10 @@ package cassandra
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -30,24 +27,19 @@ func Driver() driver.Driver {
 	}
 	replication := spec.Param{Name: "replication", Kind: spec.KindAny, Default: int64(1), Check: checkReplication,
 		Doc: `replicas of each row in each data centre: 3, or {"dc1": 3, "dc2": 2}; a keyspace that exists must have it`}
-	connections := spec.Param{Name: "connections", Kind: spec.KindInt, Default: int64(2), Check: atLeast(1), Doc: "connections to each node, shared by all clients"}
+	connections := spec.Param{Name: "connections", Kind: spec.KindInt, Default: int64(2), Check: spec.AtLeast(1), Doc: "connections to each node, shared by all clients"}
 	return driver.Driver{SystemType: spec.SystemType{
 		Name: "cassandra",
 		Doc:  "Apache Cassandra from version 3.11 on: a cluster that exists, or a throwaway one from an installed Cassandra. Scans go by token, as YCSB's do.",
 		Makers: []spec.Maker{
-			{Name: "server", Doc: "a cluster that exists", Positional: 1, Check: checkServer, Params: []spec.Param{
+			{Name: "server", Doc: "a cluster that exists", Positional: 1, Check: driver.CheckTLS, Params: append([]spec.Param{
 				{Name: "url", Kind: spec.KindSecret, Required: true, Check: checkURL,
 					Doc: `cassandra://user:password@host1,host2:9042/keyspace: secret("CASSANDRA_URL"), or as text when it holds no password`},
 				{Name: "datacenter", Kind: spec.KindString, Doc: "the local data centre; needed when there are several"},
-				replication, connections,
-				{Name: "tls", Kind: spec.KindString, Default: "off", OneOf: []string{"off", "require", "verify"},
-					Doc: "off; require: encrypted, whoever answers; verify: the certificate must be of the host"},
-				{Name: "ca", Kind: spec.KindString, Doc: "file with the certificates that tls = \"verify\" trusts; None: the system's"},
-				{Name: "cert", Kind: spec.KindString, Doc: "file with the client's own certificate"},
-				{Name: "key", Kind: spec.KindString, Doc: "file with the key of cert"}}},
+				replication, connections}, driver.TLSParams()...)},
 			{Name: "local", Doc: "a throwaway cluster on loopback, one node an address (127.0.0.1, 127.0.0.2, ...), removed at the end", Check: checkLocal, Params: []spec.Param{
-				{Name: "nodes", Kind: spec.KindInt, Default: int64(1), Check: between(1, 9), Doc: "how many nodes"},
-				{Name: "datacenters", Kind: spec.KindInt, Default: int64(1), Check: between(1, 3), Doc: "how many data centres (dc1, dc2, ...) they are spread over; clients are in dc1"},
+				{Name: "nodes", Kind: spec.KindInt, Default: int64(1), Check: spec.Between(1, 9), Doc: "how many nodes"},
+				{Name: "datacenters", Kind: spec.KindInt, Default: int64(1), Check: spec.Between(1, 3), Doc: "how many data centres (dc1, dc2, ...) they are spread over; clients are in dc1"},
 				replication, connections,
 				{Name: "heap", Kind: spec.KindString, Default: "512M", Check: checkHeap, Doc: "the Java heap of each node"},
 				{Name: "settings", Kind: spec.KindMap, Default: map[string]any{}, Check: checkSettings,
@@ -62,31 +54,13 @@ func Driver() driver.Driver {
 	}, Open: openSystem, Installed: installed}
 }
 
-func atLeast(n int64) func(any) error {
-	return func(v any) error {
-		if i, ok := v.(int64); !ok || i < n {
-			return fmt.Errorf("must be at least %d", n)
-		}
-		return nil
-	}
-}
-
-func between(low, high int64) func(any) error {
-	return func(v any) error {
-		if i, ok := v.(int64); !ok || i < low || i > high {
-			return fmt.Errorf("must be from %d to %d", low, high)
-		}
-		return nil
-	}
-}
-
 func checkReplication(v any) error {
 	switch v := v.(type) {
 	case int64:
-		return atLeast(1)(v)
+		return spec.AtLeast(1)(v)
 	case map[string]any:
 		for dc, n := range v {
-			if atLeast(0)(n) != nil || strings.Trim(dc, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") != "" || dc == "" {
+			if spec.AtLeast(0)(n) != nil || strings.Trim(dc, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") != "" || dc == "" {
 				return fmt.Errorf("gives the data centre %q the number %s", dc, spec.Display(n))
 			}
 		}
@@ -157,22 +131,9 @@ func checkURL(v any) error {
 	}
 	t, err := parseURL(text)
 	if err == nil && t.password != "" {
-		return errors.New(`holds a password, which would end up in results: put the URL into an environment variable and write url = secret("CASSANDRA_URL")`)
+		return driver.PasswordInScript("CASSANDRA_URL")
 	}
 	return err
-}
-
-func checkServer(o map[string]any) error {
-	mode, _ := o["tls"].(string)
-	for _, name := range []string{"ca", "cert", "key"} {
-		if o[name] != nil && (mode == "off" || name == "ca" && mode != "verify") {
-			return &spec.ParamError{Param: name, Msg: fmt.Sprintf("has no meaning with tls = %q", mode)}
-		}
-	}
-	if (o["cert"] == nil) != (o["key"] == nil) {
-		return &spec.ParamError{Param: "cert", Msg: "needs key, and key needs cert"}
-	}
-	return nil
 }
 
 // checkLocal refuses more replicas than nodes.
@@ -250,34 +211,6 @@ func (silent) Warning(string, ...gocql.LogField) {}
 func (silent) Info(string, ...gocql.LogField)    {}
 func (silent) Debug(string, ...gocql.LogField)   {}
 
-// tlsOptions makes the options of tls = require and verify; nil for off.
-func tlsOptions(o map[string]any) (*gocql.SslOptions, error) {
-	mode, _ := o["tls"].(string)
-	if mode == "" || mode == "off" {
-		return nil, nil
-	}
-	cfg := &tls.Config{InsecureSkipVerify: mode == "require"} //nolint:gosec // require asks for encryption only, and says so
-	if file, ok := o["ca"].(string); ok {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("reading ca: %w", err)
-		}
-		cfg.RootCAs = x509.NewCertPool()
-		if !cfg.RootCAs.AppendCertsFromPEM(b) {
-			return nil, fmt.Errorf("ca: %s holds no certificate", file)
-		}
-	}
-	if file, ok := o["cert"].(string); ok {
-		key, _ := o["key"].(string)
-		c, err := tls.LoadX509KeyPair(file, key)
-		if err != nil {
-			return nil, fmt.Errorf("reading cert and key: %w", err)
-		}
-		cfg.Certificates = []tls.Certificate{c}
-	}
-	return &gocql.SslOptions{Config: cfg, EnableHostVerification: mode == "verify"}, nil
-}
-
 func openSystem(ctx context.Context, t driver.Target) (driver.System, error) {
 	connections, _ := t.Options["connections"].(int64)
 	if t.System.Maker == "local" {
@@ -292,8 +225,12 @@ func openSystem(ctx context.Context, t driver.Target) (driver.System, error) {
 	if at.user != "" {
 		cfg.Authenticator = gocql.PasswordAuthenticator{Username: at.user, Password: at.password}
 	}
-	if cfg.SslOpts, err = tlsOptions(t.Options); err != nil {
-		return nil, &driver.Error{Class: driver.Other, Err: err}
+	secure, err := driver.TLSConfig(t.Options)
+	if err != nil {
+		return nil, err
+	}
+	if secure != nil {
+		cfg.SslOpts = &gocql.SslOptions{Config: secure, EnableHostVerification: !secure.InsecureSkipVerify}
 	}
 	s := &system{cfg: cfg, log: t.Log, keyspace: at.keyspace, user: at.user, replication: t.Options["replication"]}
 	s.dc, _ = t.Options["datacenter"].(string)

@@ -19,7 +19,6 @@ import (
 
 	"sextant/interp/driver"
 	"sextant/interp/driver/sandbox"
-	"sextant/interp/spec"
 )
 
 // cluster is a throwaway cluster and its data. Node i listens on 127.0.0.i, all on the same ports.
@@ -29,7 +28,7 @@ type cluster struct {
 	heap         string
 	port, gossip int
 	dcs          int
-	settings     map[string]any
+	settings     [][2]string
 	nodes        []*sandbox.Server
 }
 
@@ -67,7 +66,7 @@ func find() (java, jars string, err error) {
 			Hint: "unpack Apache Cassandra and set CASSANDRA_HOME to its folder, or fetch org.apache.cassandra:cassandra-all with its dependencies into a folder"}
 	}
 	if h := os.Getenv("JAVA_HOME"); h != "" {
-		if p := filepath.Join(h, "bin", "java"); isFile(p) {
+		if p := filepath.Join(h, "bin", "java"); sandbox.IsFile(p) {
 			return p, jars, nil
 		}
 	}
@@ -75,11 +74,6 @@ func find() (java, jars string, err error) {
 		return "", "", &driver.Error{Class: driver.NotFound, Code: driver.NotInstalled, Err: errors.New("cassandra.local() needs Java 11 or 17, which is not installed"), Hint: "on Debian: apt-get install openjdk-17-jre-headless"}
 	}
 	return java, jars, nil
-}
-
-func isFile(p string) bool {
-	st, err := os.Stat(p)
-	return err == nil && st.Mode().IsRegular()
 }
 
 func openLocal(ctx context.Context, t driver.Target, connections int64) (_ driver.System, err error) {
@@ -98,7 +92,7 @@ func openLocal(ctx context.Context, t driver.Target, connections int64) (_ drive
 	n, _ := t.Options["nodes"].(int64)
 	dcs, _ := t.Options["datacenters"].(int64)
 	c.heap, _ = t.Options["heap"].(string)
-	c.settings, _ = t.Options["settings"].(map[string]any)
+	c.settings = sandbox.Settings(t.Options["settings"], "true", "false")
 	c.nodes, c.dcs = make([]*sandbox.Server, max(n, 1)), int(max(dcs, 1))
 	for _, p := range []*int{&c.port, &c.gossip} {
 		if *p, err = sandbox.FreePort(); err != nil {
@@ -141,14 +135,11 @@ func (c *cluster) configure(i int) error {
 		"seed_provider":  fmt.Sprintf("[{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{seeds: '%s'}]}]", strings.Join(seeds, ",")),
 		"commitlog_sync": "periodic", "auto_snapshot": "false",
 	}
-	if c.settings["commitlog_sync"] == nil {
+	if !slices.ContainsFunc(c.settings, func(x [2]string) bool { return x[0] == "commitlog_sync" }) {
 		yaml["commitlog_sync_period"] = "10000ms" // Cassandra's own defaults
 	}
-	for name, v := range c.settings {
-		yaml[name] = spec.Display(v)
-		if on, ok := v.(bool); ok {
-			yaml[name] = fmt.Sprint(on)
-		}
+	for _, x := range c.settings {
+		yaml[x[0]] = x[1]
 	}
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(yaml)) {
@@ -186,32 +177,16 @@ func (c *cluster) start(ctx context.Context, s *system) error {
 			}
 		}
 	}
-	look := time.NewTicker(100 * time.Millisecond)
-	defer look.Stop()
-	for i := 0; i < len(c.nodes); {
-		last := c.answers(ctx, s, i)
-		if last == nil {
-			i++
-			continue
-		}
-		for j, n := range c.nodes {
-			select {
-			case <-n.Done():
-				log, err := os.ReadFile(c.box.Path(fmt.Sprintf("n%d.log", j+1)))
-				if err != nil {
+	next := 0 // node to ask
+	return sandbox.Startup{Servers: c.nodes, Name: func(i int) string { return fmt.Sprintf("node %d of the throwaway Cassandra", i+1) },
+		Pending: "the throwaway Cassandra is not ready", Every: 100 * time.Millisecond, Ask: func() error {
+			for ; next < len(c.nodes); next++ {
+				if err := c.answers(ctx, s, next); err != nil {
 					return err
 				}
-				return &driver.Error{Class: driver.Unavailable, Err: fmt.Errorf("node %d of the throwaway Cassandra did not start: %s", j+1, sandbox.LastLines(string(log), 4))}
-			default:
 			}
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the throwaway Cassandra is not ready: %w", errors.Join(ctx.Err(), last))
-		case <-look.C:
-		}
-	}
-	return nil
+			return nil
+		}}.Await(ctx)
 }
 
 // answers asks one node alone: it must take connections and reach every other node. A traced table of the system that

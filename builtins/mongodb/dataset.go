@@ -15,11 +15,8 @@ import (
 )
 
 // marks is the collection that says which collections are sextant's, and of which dataset. While one is loaded, its mark is
-// unfinished.
-const (
-	marks      = "sextant_datasets"
-	unfinished = "unfinished"
-)
+// driver.Unfinished.
+const marks = "sextant_datasets"
 
 // tableState says whether a collection of that name is found, and of which dataset it is ("": not sextant's).
 func (s *system) tableState(ctx context.Context, name string) (exists bool, fingerprint string, err error) {
@@ -43,36 +40,18 @@ func (s *system) mark(ctx context.Context, name, fingerprint string) error {
 }
 
 func (s *system) Inspect(ctx context.Context, w *driver.Workload) (driver.DatasetState, error) {
-	st := driver.DatasetState{Ours: true}
-	for i, t := range w.Tables {
-		exists, fp, err := s.tableState(ctx, t.Name)
-		if err != nil {
-			return st, fmt.Errorf("looking at the dataset: %w", err)
-		}
-		if i == 0 {
-			st.Fingerprint = fp
-		} else if fp != st.Fingerprint {
-			st.Fingerprint = ""
+	return driver.InspectTables(w, func(t *driver.Table) (exists bool, fingerprint string, rows int64, err error) {
+		if exists, fingerprint, err = s.tableState(ctx, t.Name); err != nil {
+			return exists, fingerprint, 0, fmt.Errorf("looking at the dataset: %w", err)
 		}
 		if !exists {
-			st.Rows, st.Fingerprint = append(st.Rows, 0), ""
-			continue
+			return false, "", 0, nil
 		}
-		st.Exists = true
-		st.Ours = st.Ours && fp != ""
-		n, err := s.db.Collection(t.Name).CountDocuments(ctx, bson.D{})
-		if err != nil {
-			return st, fmt.Errorf("counting the documents of %s: %w", t.Name, wrap(err))
+		if rows, err = s.db.Collection(t.Name).CountDocuments(ctx, bson.D{}); err != nil {
+			err = fmt.Errorf("counting the documents of %s: %w", t.Name, wrap(err))
 		}
-		st.Rows = append(st.Rows, n)
-	}
-	if st.Fingerprint == unfinished {
-		st.Fingerprint = ""
-	}
-	if !st.Exists {
-		st.Ours, st.Rows = false, nil
-	}
-	return st, nil
+		return exists, fingerprint, rows, err
+	})
 }
 
 func (s *system) foreign(ctx context.Context, name string) error {
@@ -80,11 +59,7 @@ func (s *system) foreign(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if exists && fp == "" {
-		return &driver.Error{Class: driver.Constraint, Err: fmt.Errorf("there is a collection %q that sextant did not make; it is left as it is", name),
-			Hint: "rename it, or use another database"}
-	}
-	return nil
+	return driver.Foreign("collection", name, exists, fp, "rename it, or use another database")
 }
 
 // Load makes the collections by inserts in batches, unordered, and waits for most members.
@@ -121,7 +96,7 @@ func (s *system) loadTable(ctx context.Context, index int, t driver.Table, rows 
 	if t.Key == "" || t.KeyType != driver.Text {
 		return &driver.Error{Class: driver.Other, Err: errors.New("MongoDB's collections of sextant have a key of text")}
 	}
-	if err := s.mark(ctx, t.Name, unfinished); err != nil { // first: what a killed load leaves is known to be sextant's
+	if err := s.mark(ctx, t.Name, driver.Unfinished); err != nil { // first: what a killed load leaves is known to be sextant's
 		return err
 	}
 	coll := s.db.Collection(t.Name, options.Collection().SetWriteConcern(writeconcern.Majority()))

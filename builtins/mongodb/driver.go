@@ -95,7 +95,7 @@ func checkURL(v any) error {
 	if i := strings.LastIndexByte(text, '@'); i >= 0 && strings.Contains(text[:i], "://") {
 		_, user, _ := strings.Cut(text[:i], "://")
 		if strings.Contains(user, ":") {
-			return errors.New(`holds a password, which would end up in results: put the URL into an environment variable and write url = secret("MONGODB_URL")`)
+			return driver.PasswordInScript("MONGODB_URL")
 		}
 	}
 	if _, err := connstring.Parse(text); err != nil && !strings.HasPrefix(text, "mongodb+srv://") { // that asks a name server

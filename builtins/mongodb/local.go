@@ -43,7 +43,7 @@ func find() (bin string, mongod bool, err error) {
 	}
 	if c, err := os.UserCacheDir(); err == nil {
 		p := filepath.Join(c, "sextant", "secantusdb", "bin", "secantusd-py")
-		if st, err := os.Stat(p); err == nil && st.Mode().IsRegular() {
+		if sandbox.IsFile(p) {
 			return p, false, nil
 		}
 	}
@@ -121,30 +121,8 @@ func (c *servers) start(ctx context.Context, s *system) error {
 			return err
 		}
 	}
-	look := time.NewTicker(50 * time.Millisecond)
-	defer look.Stop()
-	for {
-		last := c.ready(ctx, s)
-		if last == nil {
-			return nil
-		}
-		for i, p := range c.procs {
-			select {
-			case <-p.Done():
-				log, err := os.ReadFile(c.box.Path(fmt.Sprintf("n%d.log", i+1)))
-				if err != nil {
-					return err
-				}
-				return &driver.Error{Class: driver.Unavailable, Err: fmt.Errorf("the throwaway MongoDB did not start: %s", sandbox.LastLines(string(log), 4))}
-			default:
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the throwaway MongoDB is not ready: %w", errors.Join(ctx.Err(), last))
-		case <-look.C:
-		}
-	}
+	return sandbox.Startup{Servers: c.procs, Name: sandbox.Named("the throwaway MongoDB"), Pending: "the throwaway MongoDB is not ready",
+		Every: 50 * time.Millisecond, Ask: func() error { return c.ready(ctx, s) }}.Await(ctx)
 }
 
 // ready makes the replica set where there is none yet, and asks for a writable primary.

@@ -9,60 +9,27 @@ import (
 	"sextant/interp/driver"
 )
 
-// marker begins the comment on a table by which a dataset is known again. While it is loaded, unfinished follows.
-const (
-	marker     = "sextant dataset "
-	unfinished = "unfinished"
-)
-
 // tableState says whether a table of that name is found, and of which dataset it is ("": not sextant's).
 func tableState(ctx context.Context, c *conn, name string) (exists bool, fingerprint string, err error) {
 	_, rows, err := c.query(ctx, "SELECT TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?", name)
 	if err != nil || len(rows) == 0 {
 		return false, "", err
 	}
-	fingerprint, ours := strings.CutPrefix(fmt.Sprint(rows[0][0]), marker)
-	if !ours {
-		fingerprint = ""
-	}
-	return true, fingerprint, nil
+	return true, driver.MarkedFingerprint(fmt.Sprint(rows[0][0])), nil
 }
 
 func (s *system) Inspect(ctx context.Context, w *driver.Workload) (st driver.DatasetState, err error) {
 	err = s.with(ctx, func(c *conn) error {
-		st = driver.DatasetState{Ours: true}
-		for i, t := range w.Tables {
-			exists, fp, err := tableState(ctx, c, t.Name)
-			if err != nil {
-				return err
+		st, err = driver.InspectTables(w, func(t *driver.Table) (exists bool, fingerprint string, rows int64, err error) {
+			if exists, fingerprint, err = tableState(ctx, c, t.Name); err == nil && exists {
+				rows, err = count(ctx, c, t.Name)
 			}
-			if i == 0 {
-				st.Fingerprint = fp
-			} else if fp != st.Fingerprint {
-				st.Fingerprint = ""
-			}
-			if !exists {
-				st.Rows, st.Fingerprint = append(st.Rows, 0), ""
-				continue
-			}
-			st.Exists = true
-			st.Ours = st.Ours && fp != ""
-			n, err := count(ctx, c, t.Name)
-			if err != nil {
-				return err
-			}
-			st.Rows = append(st.Rows, n)
-		}
-		return nil
+			return exists, fingerprint, rows, err
+		})
+		return err
 	})
 	if err != nil {
 		return st, fmt.Errorf("looking at the dataset: %w", err)
-	}
-	if st.Fingerprint == unfinished {
-		st.Fingerprint = ""
-	}
-	if !st.Exists {
-		st.Ours, st.Rows = false, nil
 	}
 	return st, nil
 }
@@ -81,11 +48,7 @@ func foreign(ctx context.Context, c *conn, name string) error {
 	if err != nil {
 		return err
 	}
-	if exists && fp == "" {
-		return &driver.Error{Class: driver.Constraint, Err: fmt.Errorf("there is a table %q that sextant did not make; it is left as it is", name),
-			Hint: "rename it, or use another database"}
-	}
-	return nil
+	return driver.Foreign("table", name, exists, fp, "rename it, or use another database")
 }
 
 // Load makes the tables and fills them by multi-row inserts. Statements that define tables commit at once here, so a table
@@ -109,7 +72,7 @@ func (s *system) Load(ctx context.Context, w *driver.Workload, fingerprint strin
 		}
 		for _, t := range w.Tables {
 			if err == nil {
-				_, err = c.exec(ctx, fmt.Sprintf("ALTER TABLE %s COMMENT = '%s%s'", quote(t.Name), marker, fingerprint))
+				_, err = c.exec(ctx, fmt.Sprintf("ALTER TABLE %s COMMENT = '%s%s'", quote(t.Name), driver.Marker, fingerprint))
 			}
 			if err == nil {
 				_, _, err = c.query(ctx, "ANALYZE TABLE "+quote(t.Name))
@@ -177,7 +140,7 @@ func loadTable(ctx context.Context, c *conn, index int, t driver.Table, rows dri
 	if _, err := c.exec(ctx, "DROP TABLE IF EXISTS "+table); err != nil {
 		return err
 	}
-	if _, err := c.exec(ctx, fmt.Sprintf("CREATE TABLE %s (%s) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COMMENT = '%s%s'", table, strings.Join(defs, ", "), marker, unfinished)); err != nil {
+	if _, err := c.exec(ctx, fmt.Sprintf("CREATE TABLE %s (%s) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COMMENT = '%s%s'", table, strings.Join(defs, ", "), driver.Marker, driver.Unfinished)); err != nil {
 		return err
 	}
 	head := fmt.Sprintf("INSERT INTO %s (%s) VALUES ", table, strings.Join(names, ", "))

@@ -2,13 +2,10 @@ package mysql
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -25,14 +22,9 @@ func Driver() driver.Driver {
 		Name: "mysql",
 		Doc:  "MySQL from version 5.7 on and MariaDB from 10.4 on: one that exists, or a throwaway MariaDB from installed binaries, alone or as a Galera cluster.",
 		Makers: []spec.Maker{
-			{Name: "server", Doc: "a server that exists", Positional: 1, Check: checkServer, Params: []spec.Param{
+			{Name: "server", Doc: "a server that exists", Positional: 1, Check: driver.CheckTLS, Params: append([]spec.Param{
 				{Name: "url", Kind: spec.KindSecret, Required: true, Check: checkURL,
-					Doc: `mysql://user:password@host:3306/database: secret("MYSQL_URL"), or as text when it holds no password`},
-				{Name: "tls", Kind: spec.KindString, Default: "off", OneOf: []string{"off", "require", "verify"},
-					Doc: "off; require: encrypted, whoever answers; verify: the certificate must be of the host"},
-				{Name: "ca", Kind: spec.KindString, Doc: "file with the certificates that tls = \"verify\" trusts; None: the system's"},
-				{Name: "cert", Kind: spec.KindString, Doc: "file with the client's own certificate"},
-				{Name: "key", Kind: spec.KindString, Doc: "file with the key of cert"}}},
+					Doc: `mysql://user:password@host:3306/database: secret("MYSQL_URL"), or as text when it holds no password`}}, driver.TLSParams()...)},
 			{Name: "local", Doc: "a throwaway MariaDB on loopback, removed at the end", Params: []spec.Param{
 				{Name: "nodes", Kind: spec.KindInt, Default: int64(1), Check: checkNodes,
 					Doc: "1; 3: a Galera cluster, whose nodes the clients take in turns"},
@@ -111,24 +103,11 @@ func checkURL(v any) error {
 	}
 	if u, err := url.Parse(text); err == nil && u.User != nil {
 		if _, with := u.User.Password(); with {
-			return errors.New(`holds a password, which would end up in results: put the URL into an environment variable and write url = secret("MYSQL_URL")`)
+			return driver.PasswordInScript("MYSQL_URL")
 		}
 	}
 	_, err := parseURL(text)
 	return err
-}
-
-func checkServer(o map[string]any) error {
-	mode, _ := o["tls"].(string)
-	for _, name := range []string{"ca", "cert", "key"} {
-		if o[name] != nil && (mode == "off" || name == "ca" && mode != "verify") {
-			return &spec.ParamError{Param: name, Msg: fmt.Sprintf("has no meaning with tls = %q", mode)}
-		}
-	}
-	if (o["cert"] == nil) != (o["key"] == nil) {
-		return &spec.ParamError{Param: "cert", Msg: "needs key, and key needs cert"}
-	}
-	return nil
 }
 
 func checkNodes(v any) error {
@@ -141,34 +120,6 @@ func checkNodes(v any) error {
 func checkSettings(v any) error {
 	return sandbox.CheckSettings(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-",
 		"port", "bind_address", "datadir", "socket", "pid_file", "skip_networking", "skip_grant_tables", "init_file", "user")
-}
-
-// tlsConfig makes the configuration of tls = require and verify; nil for off.
-func tlsConfig(o map[string]any, host string) (*tls.Config, error) {
-	mode, _ := o["tls"].(string)
-	if mode == "" || mode == "off" {
-		return nil, nil
-	}
-	cfg := &tls.Config{ServerName: host, InsecureSkipVerify: mode == "require"} //nolint:gosec // require asks for encryption only, and says so
-	if file, ok := o["ca"].(string); ok {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("reading ca: %w", err)
-		}
-		cfg.RootCAs = x509.NewCertPool()
-		if !cfg.RootCAs.AppendCertsFromPEM(b) {
-			return nil, fmt.Errorf("ca: %s holds no certificate", file)
-		}
-	}
-	if file, ok := o["cert"].(string); ok {
-		key, _ := o["key"].(string)
-		c, err := tls.LoadX509KeyPair(file, key)
-		if err != nil {
-			return nil, fmt.Errorf("reading cert and key: %w", err)
-		}
-		cfg.Certificates = []tls.Certificate{c}
-	}
-	return cfg, nil
 }
 
 func openSystem(ctx context.Context, t driver.Target) (driver.System, error) {
@@ -184,8 +135,11 @@ func openSystem(ctx context.Context, t driver.Target) (driver.System, error) {
 	if err != nil {
 		return nil, &driver.Error{Class: driver.Other, Err: fmt.Errorf("the URL of %s has no host and port", t.System.Name)}
 	}
-	if cfg.TLS, err = tlsConfig(t.Options, host); err != nil {
-		return nil, &driver.Error{Class: driver.Other, Err: err}
+	if cfg.TLS, err = driver.TLSConfig(t.Options); err != nil {
+		return nil, err
+	}
+	if cfg.TLS != nil {
+		cfg.TLS.ServerName = host
 	}
 	s := newSystem([]*sqldriver.Config{cfg}, t.Log)
 	if err := s.greet(ctx); err != nil {

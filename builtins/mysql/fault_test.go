@@ -91,7 +91,7 @@ func TestBadOptions(t *testing.T) {
 		}
 	}
 	for _, o := range []map[string]any{{"tls": "off", "ca": "x"}, {"tls": "require", "ca": "x"}, {"tls": "verify", "cert": "x"}, {"tls": "verify", "key": "x"}} {
-		if checkServer(o) == nil {
+		if driver.CheckTLS(o) == nil {
 			t.Errorf("%v is taken", o)
 		}
 	}
@@ -216,15 +216,21 @@ func TestInterrupt(t *testing.T) {
 	begin := time.Now()
 	done := make(chan error, 1)
 	go func() { _, err := run(t, x, 0, 0); done <- err }()
-	for x.running.Load() <= 0 {
-		time.Sleep(time.Millisecond) // until it runs
+	for { // until the server runs it
+		_, rows, err := s.Query(t.Context(), "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT SLEEP(%'", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows[0][0] == int64(1) {
+			break
+		}
 	}
 	x.Interrupt()
 	err := <-done
 	if class, code := driver.Classify(err); class != driver.Timeout || code != "1317" || time.Since(begin) > 5*time.Second {
 		t.Errorf("after %v: %s %s %v", time.Since(begin), class, code, err)
 	}
-	x.cancels.Wait()
+	x.running.Wait()
 	if v, err := run(t, x, 1, 7); err != nil || string(v[0]) != "7" {
 		t.Errorf("afterwards: %s %v", v, err)
 	}

@@ -97,19 +97,24 @@ func (s *system) setGlobals(ctx context.Context, c *conn, l spec.Level) error {
 	g := &s.globals
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	want := map[string]string{}
+	for _, name := range globalNames() {
+		if v := l.Get(name); v != "" {
+			want[name] = v
+		} else if v, changed := g.base[name]; changed {
+			want[name] = v
+		}
+	}
+	if len(want) == 0 {
+		return nil
+	}
 	now, err := s.readBack(ctx, c)
 	if err != nil {
 		return err
 	}
 	for _, name := range globalNames() {
-		want, changed := l.Get(name), false
-		if want == "" {
-			want, changed = g.base[name]
-			if !changed {
-				continue
-			}
-		}
-		if now[name] == want {
+		v, wanted := want[name]
+		if !wanted || now[name] == v {
 			continue
 		}
 		if _, known := g.base[name]; !known {
@@ -123,7 +128,7 @@ func (s *system) setGlobals(ctx context.Context, c *conn, l spec.Level) error {
 				}
 			}
 		}
-		if _, err := c.exec(ctx, fmt.Sprintf("SET GLOBAL %s = %s", name, want)); err != nil {
+		if _, err := c.exec(ctx, fmt.Sprintf("SET GLOBAL %s = %s", name, v)); err != nil {
 			if class, _ := driver.Classify(err); class == driver.Auth {
 				return &driver.Error{Class: driver.Auth, Err: fmt.Errorf("the user may not set %s: %w", name, err), Hint: "it needs SUPER, or SYSTEM_VARIABLES_ADMIN on MySQL 8"}
 			}

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +17,6 @@ import (
 
 	"sextant/interp/driver"
 	"sextant/interp/driver/sandbox"
-	"sextant/interp/spec"
 )
 
 // cluster is a throwaway server, or three of them, and their data.
@@ -45,7 +43,7 @@ func find(names ...string) (string, bool) {
 			return p, true
 		}
 		for _, dir := range []string{"/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/mysql/bin"} {
-			if p := filepath.Join(dir, n); isFile(p) {
+			if p := filepath.Join(dir, n); sandbox.IsFile(p) {
 				return p, true
 			}
 		}
@@ -53,15 +51,10 @@ func find(names ...string) (string, bool) {
 	return "", false
 }
 
-func isFile(p string) bool {
-	st, err := os.Stat(p)
-	return err == nil && st.Mode().IsRegular()
-}
-
 // galeraLibrary finds the library of Galera and what its state transfer needs.
 func galeraLibrary() (string, error) {
 	for _, p := range []string{"/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so", "/usr/lib64/galera/libgalera_smm.so", "/usr/lib/galera-4/libgalera_smm.so", "/usr/lib/libgalera_smm.so"} {
-		if isFile(p) {
+		if sandbox.IsFile(p) {
 			if _, ok := find("rsync"); !ok {
 				return "", &driver.Error{Class: driver.NotFound, Code: driver.NotInstalled, Err: errors.New("mysql.local(nodes = 3) needs rsync, which is not installed"), Hint: "on Debian: apt-get install rsync"}
 			}
@@ -94,13 +87,8 @@ func openLocal(ctx context.Context, t driver.Target) (_ driver.System, err error
 			err = errors.Join(err, c.remove())
 		}
 	}()
-	settings, _ := t.Options["settings"].(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		text := spec.Display(settings[name])
-		if on, ok := settings[name].(bool); ok {
-			text = map[bool]string{true: "ON", false: "OFF"}[on]
-		}
-		c.settings = append(c.settings, fmt.Sprintf("--%s=%s", name, text))
+	for _, x := range sandbox.Settings(t.Options["settings"], "ON", "OFF") {
+		c.settings = append(c.settings, fmt.Sprintf("--%s=%s", x[0], x[1]))
 	}
 	password := rand.Text()
 	if err := c.prepare(ctx, install, password, int(max(n, 1))); err != nil {
@@ -209,25 +197,8 @@ func (c *cluster) launch(ctx context.Context, i int, first bool) (err error) {
 
 // ready waits until a node answers, and is synced when it is one of a cluster.
 func (c *cluster) ready(ctx context.Context, s *system, i int) error {
-	look := time.NewTicker(30 * time.Millisecond)
-	defer look.Stop()
-	for {
-		last := c.answers(ctx, s, i)
-		if last == nil {
-			return nil
-		}
-		select {
-		case <-c.nodes[i].proc.Done():
-			log, err := os.ReadFile(c.box.Path(c.nodes[i].name + ".log"))
-			if err != nil {
-				return err
-			}
-			return &driver.Error{Class: driver.Unavailable, Err: fmt.Errorf("the throwaway MariaDB did not start: %s", sandbox.LastLines(string(log), 4))}
-		case <-ctx.Done():
-			return fmt.Errorf("the throwaway MariaDB takes no connections: %w", errors.Join(ctx.Err(), last))
-		case <-look.C:
-		}
-	}
+	return sandbox.Startup{Servers: []*sandbox.Server{c.nodes[i].proc}, Name: sandbox.Named("the throwaway MariaDB"), Pending: "the throwaway MariaDB takes no connections",
+		Every: 30 * time.Millisecond, Ask: func() error { return c.answers(ctx, s, i) }}.Await(ctx)
 }
 
 func (c *cluster) answers(ctx context.Context, s *system, i int) error {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"sextant/interp/driver"
@@ -30,9 +28,7 @@ type session struct {
 	kept  driver.Result
 	arena []byte // of kept values
 
-	running atomic.Int64 // number of the operation in progress; negative or zero between them
-	count   int64
-	cancels sync.WaitGroup
+	running driver.Running
 }
 
 // opStatements are the statements of one operation type; those that its action doesn't need are nil.
@@ -173,22 +169,14 @@ func (s *session) Do(_ context.Context, op *driver.Op, reply *driver.Reply) erro
 		s.kept.Reset()
 		s.kept.Keep, s.arena = true, s.arena[:0]
 	}
-	s.begin()
+	s.running.Begin()
 	err := s.do(op, reply)
-	s.end()
+	s.running.End()
 	if reply.Keep {
 		reply.Values, s.kept.Keep = s.kept.Values, false
 	}
 	return err
 }
-
-// begin and end mark the time in which Interrupt has something to end.
-func (s *session) begin() {
-	s.count++
-	s.running.Store(s.count)
-}
-
-func (s *session) end() { s.running.Store(-s.count) }
 
 func (s *session) do(op *driver.Op, reply *driver.Reply) error {
 	o := &s.ops[op.Type]
@@ -335,39 +323,22 @@ func (s *session) fail(err error) error {
 	return err
 }
 
-// cancelGrace is how long the server may take to end an operation after KILL QUERY.
-const cancelGrace = time.Second
-
 // Interrupt asks the server to end the operation in progress, and cuts the connection when it doesn't.
 func (s *session) Interrupt() {
-	n := s.running.Load()
-	if n <= 0 {
-		return
-	}
-	s.cancels.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), cancelGrace)
-		defer cancel()
+	s.running.Interrupt(func(ctx context.Context) error {
 		c, err := s.s.connect(ctx, s.node)
-		if err == nil {
-			_, err = c.exec(ctx, fmt.Sprintf("KILL QUERY %d", s.id))
-			_ = c.close() // it has done its work
+		if err != nil {
+			return err
 		}
-		look := time.NewTicker(5 * time.Millisecond)
-		defer look.Stop()
-		for err == nil && s.running.Load() == n {
-			select {
-			case <-ctx.Done():
-				err = ctx.Err()
-			case <-look.C:
-			}
-		}
-		if s.running.Load() == n {
-			_ = s.c.sock.SetDeadline(time.Unix(1, 0)) // the session is lost either way; Do comes back with an error
-		}
+		_, err = c.exec(ctx, fmt.Sprintf("KILL QUERY %d", s.id))
+		_ = c.close() // it has done its work
+		return err
+	}, func() {
+		_ = s.c.sock.SetDeadline(time.Unix(1, 0)) // it fails only on a closed connection
 	})
 }
 
 func (s *session) Close() error {
-	s.cancels.Wait()
+	s.running.Wait()
 	return wrap(s.c.close())
 }

@@ -15,7 +15,9 @@ func (s *session) Add(ctx context.Context, st driver.Statement) (int, error) {
 	p := &prepared{control: st.Control(), params: st.Params()}
 	words := strings.Fields(strings.ToUpper(text))
 	switch {
-	case p.control == driver.Begin, len(words) > 1 && words[0] == "START" && words[1] == "TRANSACTION":
+	case p.control == driver.Begin:
+		p.text = "BEGIN"
+	case len(words) > 1 && words[0] == "START" && words[1] == "TRANSACTION": // and how it is to be
 		p.control, p.text = driver.Begin, text
 	case p.control == driver.Commit:
 		p.text = "COMMIT" // END is none of its words
@@ -29,9 +31,6 @@ func (s *session) Add(ctx context.Context, st driver.Statement) (int, error) {
 		if p.params != st.Params() {
 			return 0, &driver.Error{Class: driver.Other, Err: fmt.Errorf("a question mark stands outside of quotes in %q", text)}
 		}
-	}
-	if p.text == "START" || p.text == "BEGIN WORK" {
-		p.text = "BEGIN"
 	}
 	s.stmts = append(s.stmts, *p)
 	return len(s.stmts) - 1, nil
@@ -61,8 +60,8 @@ func (s *session) Run(_ context.Context, n int, args []driver.Arg, res *driver.R
 	if len(args) != p.params {
 		return &driver.Error{Class: driver.Other, Err: fmt.Errorf("the statement has %d parameters, %d arguments were given", p.params, len(args))}
 	}
-	s.begin()
-	defer s.end()
+	s.running.Begin()
+	defer s.running.End()
 	if p.text != "" {
 		if _, err := s.c.c.(sql.ExecerContext).ExecContext(context.Background(), p.text, nil); err != nil {
 			return s.fail(err)
@@ -136,8 +135,8 @@ func (s *session) Rollback(context.Context) error {
 	if !s.open {
 		return nil
 	}
-	s.begin()
-	defer s.end()
+	s.running.Begin()
+	defer s.running.End()
 	if _, err := s.c.c.(sql.ExecerContext).ExecContext(context.Background(), "ROLLBACK", nil); err != nil {
 		return s.fail(err)
 	}

@@ -14,9 +14,6 @@ import (
 	"sextant/interp/driver"
 )
 
-// marker begins the comment on a table by which a dataset is known again.
-const marker = "sextant dataset "
-
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // tableState says whether a table of that name is found, and of which dataset it is ("": not sextant's).
@@ -25,51 +22,31 @@ func tableState(ctx context.Context, c *pgconn.PgConn, name string) (exists bool
 	if err != nil {
 		return false, "", err
 	}
-	fingerprint, ours := strings.CutPrefix(rows[0][0], marker)
-	if !ours {
-		fingerprint = ""
-	}
-	return rows[0][1] == "true", fingerprint, nil
+	return rows[0][1] == "true", driver.MarkedFingerprint(rows[0][0]), nil
 }
 
 func (s *system) Inspect(ctx context.Context, w *driver.Workload) (st driver.DatasetState, err error) {
 	err = s.with(ctx, func(c *pgconn.PgConn) error {
-		st = driver.DatasetState{Ours: true}
-		for i, t := range w.Tables {
-			exists, fp, err := tableState(ctx, c, t.Name)
-			if err != nil {
-				return err
+		st, err = driver.InspectTables(w, func(t *driver.Table) (exists bool, fingerprint string, rows int64, err error) {
+			if exists, fingerprint, err = tableState(ctx, c, t.Name); err == nil && exists {
+				rows, err = count(ctx, c, t.Name)
 			}
-			if i == 0 {
-				st.Fingerprint = fp
-			} else if fp != st.Fingerprint {
-				st.Fingerprint = ""
-			}
-			if !exists {
-				st.Rows, st.Fingerprint = append(st.Rows, 0), ""
-				continue
-			}
-			st.Exists = true
-			st.Ours = st.Ours && fp != ""
-			rows, err := texts(ctx, c, "SELECT count(*)::text FROM "+quote(t.Name))
-			if err != nil {
-				return err
-			}
-			n, err := strconv.ParseInt(rows[0][0], 10, 64)
-			if err != nil {
-				return err
-			}
-			st.Rows = append(st.Rows, n)
-		}
-		return nil
+			return exists, fingerprint, rows, err
+		})
+		return err
 	})
 	if err != nil {
 		return st, fmt.Errorf("looking at the dataset: %w", err)
 	}
-	if !st.Exists {
-		st.Ours, st.Rows = false, nil
-	}
 	return st, nil
+}
+
+func count(ctx context.Context, c *pgconn.PgConn, table string) (int64, error) {
+	rows, err := texts(ctx, c, "SELECT count(*)::text FROM "+quote(table))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(rows[0][0], 10, 64)
 }
 
 // foreign is the error about a table that sextant did not make.
@@ -78,11 +55,7 @@ func foreign(ctx context.Context, c *pgconn.PgConn, name string) error {
 	if err != nil {
 		return err
 	}
-	if exists && fp == "" {
-		return &driver.Error{Class: driver.Constraint, Err: fmt.Errorf("there is a table %q that sextant did not make; it is left as it is", name),
-			Hint: "rename it, or use another database"}
-	}
-	return nil
+	return driver.Foreign("table", name, exists, fp, "rename it, or use another database")
 }
 
 // runSQL runs statements without results.
@@ -154,7 +127,7 @@ func loadTable(ctx context.Context, c *pgconn.PgConn, index int, t driver.Table,
 	var cols []string
 	r := &copyReader{ctx: ctx, rows: rows, table: index, n: rows.Rows(index)}
 	name := quote(t.Name)
-	after := fmt.Sprintf("COMMENT ON TABLE %s IS '%s%s';", name, marker, fingerprint)
+	after := fmt.Sprintf("COMMENT ON TABLE %s IS '%s%s';", name, driver.Marker, fingerprint)
 	if t.Key != "" {
 		typ := "varchar(255)"
 		if t.KeyType != driver.Text {

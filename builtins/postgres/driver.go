@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -58,7 +57,7 @@ func checkURL(v any) error {
 		withPassword = withPassword || strings.HasPrefix(strings.ToLower(f), "password=")
 	}
 	if withPassword {
-		return errors.New(`holds a password, which would end up in results: put the URL into an environment variable and write url = secret("PG_URL")`)
+		return driver.PasswordInScript("PG_URL")
 	}
 	if _, err := pgconn.ParseConfig(text); err != nil {
 		return fmt.Errorf("is no connection string: %w", err)

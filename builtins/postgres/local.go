@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -122,8 +121,7 @@ func openLocal(ctx context.Context, t driver.Target) (_ driver.System, err error
 	if err != nil {
 		return nil, err
 	}
-	settings, _ := t.Options["settings"].(map[string]any)
-	if err := c.configure(port, settings); err != nil {
+	if err := c.configure(port, sandbox.Settings(t.Options["settings"], "on", "off")); err != nil {
 		return nil, err
 	}
 	cfg, err := pgconn.ParseConfig(fmt.Sprintf("host=127.0.0.1 port=%d user=sextant dbname=postgres sslmode=disable password=%s", port, password))
@@ -158,15 +156,11 @@ func (c *cluster) initialize(ctx context.Context, password string) error {
 	return os.Remove(pw)
 }
 
-func (c *cluster) configure(port int, settings map[string]any) error {
+func (c *cluster) configure(port int, settings [][2]string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nlisten_addresses = '127.0.0.1'\nport = %d\nunix_socket_directories = ''\nlogging_collector = off\n", port)
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		text := spec.Display(settings[name])
-		if on, ok := settings[name].(bool); ok {
-			text = map[bool]string{true: "on", false: "off"}[on]
-		}
-		fmt.Fprintf(&b, "%s = '%s'\n", name, strings.ReplaceAll(text, "'", "''"))
+	for _, x := range settings {
+		fmt.Fprintf(&b, "%s = '%s'\n", x[0], strings.ReplaceAll(x[1], "'", "''"))
 	}
 	f, err := os.OpenFile(c.box.Path("data/postgresql.conf"), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -192,25 +186,8 @@ func (c *cluster) start(ctx context.Context, s *system) (err error) {
 }
 
 func (c *cluster) ready(ctx context.Context, s *system) error {
-	look := time.NewTicker(30 * time.Millisecond)
-	defer look.Stop()
-	for {
-		last := s.greet(ctx)
-		if last == nil {
-			return nil
-		}
-		select {
-		case <-c.server.Done():
-			log, err := os.ReadFile(c.box.Path("server.log"))
-			if err != nil {
-				return err
-			}
-			return &driver.Error{Class: driver.Unavailable, Err: fmt.Errorf("the throwaway PostgreSQL did not start: %s", sandbox.LastLines(string(log), 4))}
-		case <-ctx.Done():
-			return fmt.Errorf("the throwaway PostgreSQL takes no connections: %w", errors.Join(ctx.Err(), last))
-		case <-look.C:
-		}
-	}
+	return sandbox.Startup{Servers: []*sandbox.Server{c.server}, Name: sandbox.Named("the throwaway PostgreSQL"), Pending: "the throwaway PostgreSQL takes no connections",
+		Every: 30 * time.Millisecond, Ask: func() error { return s.greet(ctx) }}.Await(ctx)
 }
 
 // remove stops the server (SIGINT: fast shutdown) and removes everything.

@@ -6,8 +6,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -28,9 +26,7 @@ type session struct {
 	queued int           // of them, in the batch
 	kept   driver.Result // values of a read that asked for them
 
-	running atomic.Int64 // number of the Do in progress; negative or zero between them
-	count   int64
-	cancels sync.WaitGroup
+	running driver.Running
 }
 
 // opStatements are the statements of one operation type; those that its action doesn't need are nil.
@@ -140,22 +136,14 @@ func (s *session) Do(_ context.Context, op *driver.Op, reply *driver.Reply) erro
 		s.kept.Reset()
 		s.x.keep, s.x.arena = &s.kept, s.x.arena[:0]
 	}
-	s.begin()
+	s.running.Begin()
 	err := s.do(op, reply)
-	s.end()
+	s.running.End()
 	if reply.Keep {
 		s.x.keep, reply.Values = nil, s.kept.Values
 	}
 	return err
 }
-
-// begin and end mark the time in which Interrupt has something to end.
-func (s *session) begin() {
-	s.count++
-	s.running.Store(s.count)
-}
-
-func (s *session) end() { s.running.Store(-s.count) }
 
 func (s *session) do(op *driver.Op, reply *driver.Reply) error {
 	o := &s.ops[op.Type]
@@ -203,41 +191,19 @@ func (s *session) update(o *opStatements, op *driver.Op, reply *driver.Reply) er
 	return s.x.do(reply)
 }
 
-// cancelGrace is how long the server may take to end an operation after a cancel request.
-const cancelGrace = time.Second
-
 // Interrupt asks the server to end the operation in progress, and cuts the connection when it doesn't.
 func (s *session) Interrupt() {
-	n := s.running.Load()
-	if n <= 0 {
-		return
-	}
-	s.cancels.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), cancelGrace)
-		defer cancel()
-		err := s.c.CancelRequest(ctx)
-		look := time.NewTicker(5 * time.Millisecond)
-		defer look.Stop()
-		for err == nil && s.running.Load() == n {
-			select {
-			case <-ctx.Done():
-				err = ctx.Err()
-			case <-look.C:
-			}
-		}
-		if s.running.Load() == n {
-			// The session is lost either way; Do comes back with a time-out.
-			if s.block != nil {
-				s.block.cut()
-			} else {
-				_ = s.c.Conn().SetDeadline(time.Unix(1, 0))
-			}
+	s.running.Interrupt(s.c.CancelRequest, func() {
+		if s.block != nil {
+			s.block.cut()
+		} else {
+			_ = s.c.Conn().SetDeadline(time.Unix(1, 0)) // it fails only on a closed connection
 		}
 	})
 }
 
 func (s *session) Close() error {
-	s.cancels.Wait()
+	s.running.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if s.x != nil && s.x.torn {

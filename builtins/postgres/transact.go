@@ -87,9 +87,9 @@ func (x *wire) prepare(name, sql string, params int) (*statement, error) {
 func (s *session) Add(_ context.Context, st driver.Statement) (int, error) {
 	sql := st.Text(func(i int) string { return "$" + strconv.Itoa(i+1) })
 	s.number++
-	s.begin()
+	s.running.Begin()
 	p, err := s.x.prepare("s"+strconv.Itoa(s.number), sql, st.Params())
-	s.end()
+	s.running.End()
 	if err != nil {
 		return 0, err
 	}
@@ -124,9 +124,9 @@ func (s *session) Run(_ context.Context, n int, args []driver.Arg, res *driver.R
 		x.keep, x.arena = res, x.arena[:0]
 		res.Columns = s.stmts[n].columns
 	}
-	s.begin()
+	s.running.Begin()
 	err := x.exchange()
-	s.end()
+	s.running.End()
 	x.keep = nil
 	res.Rows, res.Bytes = x.rows, x.bytes
 	return err
@@ -155,9 +155,9 @@ func (s *session) Flush(_ context.Context, res *driver.Result) error {
 		s.x.out = s.x.out[:0]
 		return &driver.Error{Class: driver.Other, Code: "pipeline", Err: fmt.Errorf("a pipeline of more than %d bytes", atOnce)}
 	}
-	s.begin()
+	s.running.Begin()
 	err := s.x.exchange()
-	s.end()
+	s.running.End()
 	res.Rows, res.Bytes = s.x.rows, s.x.bytes
 	return err
 }
@@ -171,8 +171,8 @@ func (s *session) Rollback(context.Context) error {
 		return nil
 	}
 	s.x.out = append(s.x.out[:0], "Q\x00\x00\x00\x0dROLLBACK\x00"...)
-	s.begin()
+	s.running.Begin()
 	err := s.x.send()
-	s.end()
+	s.running.End()
 	return err
 }

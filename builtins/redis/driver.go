@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 
@@ -46,7 +45,7 @@ func checkURL(v any) error {
 	}
 	if u, err := url.Parse(text); err == nil && u.User != nil {
 		if _, with := u.User.Password(); with {
-			return errors.New(`holds a password, which would end up in results: put the URL into an environment variable and write url = secret("REDIS_URL")`)
+			return driver.PasswordInScript("REDIS_URL")
 		}
 	}
 	if _, err := goredis.ParseURL(text); err != nil {

@@ -5,10 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -17,7 +15,6 @@ import (
 
 	"sextant/interp/driver"
 	"sextant/interp/driver/sandbox"
-	"sextant/interp/spec"
 )
 
 // server is a throwaway server and its data.
@@ -58,13 +55,8 @@ func openLocal(ctx context.Context, t driver.Target) (_ driver.System, err error
 	password := rand.Text()
 	var b strings.Builder
 	fmt.Fprintf(&b, "bind 127.0.0.1\nport %d\ndir %s\nrequirepass %s\nappendonly yes\nsave \"\"\ndaemonize no\n", port, c.box.Dir, password)
-	settings, _ := t.Options["settings"].(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		text := spec.Display(settings[name])
-		if on, ok := settings[name].(bool); ok {
-			text = map[bool]string{true: "yes", false: "no"}[on]
-		}
-		fmt.Fprintf(&b, "%s %q\n", name, text)
+	for _, x := range sandbox.Settings(t.Options["settings"], "yes", "no") {
+		fmt.Fprintf(&b, "%s %q\n", x[0], x[1])
 	}
 	if err := os.WriteFile(c.box.Path("redis.conf"), []byte(b.String()), 0o600); err != nil {
 		return nil, fmt.Errorf("making a throwaway Redis: %w", err)
@@ -84,25 +76,8 @@ func (c *server) start(ctx context.Context, s *system) (err error) {
 	if c.proc, err = c.box.Start(cmd, "server.log"); err != nil {
 		return err
 	}
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-	for {
-		last := s.greet(ctx)
-		if last == nil {
-			return nil
-		}
-		select {
-		case <-c.proc.Done():
-			log, err := os.ReadFile(c.box.Path("server.log"))
-			if err != nil {
-				return err
-			}
-			return &driver.Error{Class: driver.Unavailable, Err: fmt.Errorf("the throwaway Redis did not start: %s", sandbox.LastLines(string(log), 4))}
-		case <-ctx.Done():
-			return fmt.Errorf("the throwaway Redis does not answer: %w", errors.Join(ctx.Err(), last))
-		case <-look.C:
-		}
-	}
+	return sandbox.Startup{Servers: []*sandbox.Server{c.proc}, Name: sandbox.Named("the throwaway Redis"), Pending: "the throwaway Redis does not answer",
+		Every: 20 * time.Millisecond, Ask: func() error { return s.greet(ctx) }}.Await(ctx)
 }
 
 func (c *server) remove() error {

@@ -9,9 +9,6 @@ import (
 	"sextant/interp/driver"
 )
 
-// marker begins the comment in a table's definition by which a dataset is known again.
-const marker = "sextant dataset "
-
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // tableState is one table's definition: whether it is there, sextant's, and of which dataset.
@@ -20,7 +17,7 @@ func tableState(d *db, name string) (exists bool, fingerprint string, err error)
 	if err != nil || v == nil {
 		return false, "", err
 	}
-	_, rest, ok := strings.Cut(fmt.Sprint(v), marker)
+	_, rest, ok := strings.Cut(fmt.Sprint(v), driver.Marker)
 	if !ok {
 		return true, "", nil
 	}
@@ -28,40 +25,20 @@ func tableState(d *db, name string) (exists bool, fingerprint string, err error)
 	return true, fingerprint, nil
 }
 
-func (s *system) Inspect(ctx context.Context, w *driver.Workload) (driver.DatasetState, error) {
-	var st driver.DatasetState
-	err := s.with(ctx, func(d *db) error {
-		st = driver.DatasetState{Ours: true}
-		for i, t := range w.Tables {
-			exists, fp, err := tableState(d, t.Name)
-			if err != nil {
-				return err
-			}
-			if !exists {
-				st.Rows, st.Fingerprint = append(st.Rows, 0), ""
-				continue
-			}
-			st.Exists = true
-			st.Ours = st.Ours && fp != ""
-			if i == 0 {
-				st.Fingerprint = fp
-			} else if fp != st.Fingerprint {
-				st.Fingerprint = ""
+func (s *system) Inspect(ctx context.Context, w *driver.Workload) (st driver.DatasetState, err error) {
+	err = s.with(ctx, func(d *db) error {
+		st, err = driver.InspectTables(w, func(t *driver.Table) (exists bool, fingerprint string, rows int64, err error) {
+			if exists, fingerprint, err = tableState(d, t.Name); err != nil || !exists {
+				return exists, fingerprint, 0, err
 			}
 			n, err := d.one("SELECT count(*) FROM " + quote(t.Name))
-			if err != nil {
-				return err
-			}
-			rows, _ := n.(int64)
-			st.Rows = append(st.Rows, rows)
-		}
-		return nil
+			rows, _ = n.(int64)
+			return exists, fingerprint, rows, err
+		})
+		return err
 	})
 	if err != nil {
 		return st, fmt.Errorf("looking at the dataset: %w", err)
-	}
-	if !st.Exists {
-		st.Ours, st.Rows = false, nil
 	}
 	return st, nil
 }
@@ -105,11 +82,7 @@ func foreign(d *db, name string) error {
 	if err != nil {
 		return err
 	}
-	if exists && fp == "" {
-		return &driver.Error{Class: driver.Constraint, Err: fmt.Errorf("there is a table %q that sextant did not make; it is left as it is", name),
-			Hint: "rename it, or use another file"}
-	}
-	return nil
+	return driver.Foreign("table", name, exists, fp, "rename it, or use another file")
 }
 
 func loadTable(ctx context.Context, d *db, index int, t driver.Table, fingerprint string, rows driver.RowSource) error {
@@ -130,7 +103,7 @@ func loadTable(ctx context.Context, d *db, index int, t driver.Table, fingerprin
 		defs, marks = append(defs, quote(f.Name)+" "+columnType(f)), append(marks, "?")
 		size += max(f.Bytes, 20)
 	}
-	create := fmt.Sprintf("CREATE TABLE %s (%s /* %s%s */)", quote(t.Name), strings.Join(defs, ", "), marker, fingerprint)
+	create := fmt.Sprintf("CREATE TABLE %s (%s /* %s%s */)", quote(t.Name), strings.Join(defs, ", "), driver.Marker, fingerprint)
 	if err := d.exec(create); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func recordsMix(p map[string]any) (mix, error) {
 		table: driver.Table{Name: p["table"].(string), Key: "id", Rows: p["records"].(int64)}}
 	switch b := p["field_bytes"].(type) {
 	case int64:
-		if err := between(1, maxField)(b); err != nil {
+		if err := spec.Between(1, maxField)(b); err != nil {
 			return m, &spec.ParamError{Param: "field_bytes", Msg: err.Error()}
 		}
 		m.table.Fields = columns(p["fields"].(int64), b)
@@ -51,7 +51,7 @@ func fieldError(name string, bytes any) error {
 	if name == "id" {
 		return &spec.ParamError{Param: "field_bytes", Msg: `"id" is the key's name`}
 	}
-	if err := between(1, maxField)(bytes); err != nil {
+	if err := spec.Between(1, maxField)(bytes); err != nil {
 		return &spec.ParamError{Param: "field_bytes", Msg: name + " " + err.Error()}
 	}
 	return nil

@@ -22,9 +22,9 @@ func distributions() []string {
 
 // Types are the workloads that a script can name.
 func Types() []*spec.WorkloadType {
-	records := spec.Param{Name: "records", Kind: spec.KindInt, Doc: "rows loaded before the first trial", Check: atLeast(1)}
-	fields := spec.Param{Name: "fields", Kind: spec.KindInt, Default: int64(10), Doc: "fields of a record", Check: between(1, 1000)}
-	scan := spec.Param{Name: "scan_max", Kind: spec.KindInt, Default: int64(100), Doc: "longest scan in rows; lengths are uniform from 1", Check: atLeast(1)}
+	records := spec.Param{Name: "records", Kind: spec.KindInt, Doc: "rows loaded before the first trial", Check: spec.AtLeast(1)}
+	fields := spec.Param{Name: "fields", Kind: spec.KindInt, Default: int64(10), Doc: "fields of a record", Check: spec.Between(1, 1000)}
+	scan := spec.Param{Name: "scan_max", Kind: spec.KindInt, Default: int64(100), Doc: "longest scan in rows; lengths are uniform from 1", Check: spec.AtLeast(1)}
 	ycsbRecords := records
 	ycsbRecords.Default = int64(1000)
 	must := records
@@ -33,7 +33,7 @@ func Types() []*spec.WorkloadType {
 		{Name: "ycsb", Doc: "YCSB's core workloads a to f: proportions, distributions, keys and sizes as in YCSB.", Positional: 1, Resolve: resolveWith(ycsbMix), Params: []spec.Param{
 			{Name: "workload", Kind: spec.KindString, Required: true, OneOf: ycsbNames(), Doc: "a 50/50 read/update, b 95/5, c read only, d 95/5 read/insert of the latest, e 95/5 scan/insert, f 50/50 read/read-modify-write"},
 			ycsbRecords, fields,
-			{Name: "field_bytes", Kind: spec.KindInt, Default: int64(100), Doc: "bytes of a field", Check: between(1, maxField)},
+			{Name: "field_bytes", Kind: spec.KindInt, Default: int64(100), Doc: "bytes of a field", Check: spec.Between(1, maxField)},
 			{Name: "distribution", Kind: spec.KindValue, Value: distributions(), Doc: "of the keys, in place of the workload's own"},
 			scan}},
 		{Name: "records", Doc: "A mix of operations of one's own over one table of records.", Resolve: resolveWith(recordsMix), Params: []spec.Param{
@@ -42,30 +42,15 @@ func Types() []*spec.WorkloadType {
 			fields,
 			{Name: "field_bytes", Kind: spec.KindAny, Default: int64(100), Doc: "bytes of a field, or a dict of field names and bytes in place of fields"},
 			{Name: "keys", Kind: spec.KindValue, Value: distributions(), Default: map[string]any{"$": "uniform"}, Doc: "which keys operations take"},
-			{Name: "update_fields", Kind: spec.KindInt, Default: int64(1), Doc: "fields that an update changes: one at random, or the first ones when there are several", Check: atLeast(1)},
+			{Name: "update_fields", Kind: spec.KindInt, Default: int64(1), Doc: "fields that an update changes: one at random, or the first ones when there are several", Check: spec.AtLeast(1)},
 			scan,
 			{Name: "table", Kind: spec.KindString, Default: "records", Doc: "name of the table", Check: identifier}}},
 		{Name: "pgbench", Doc: "pgbench's scripts, its own ones or files in its language, on its tables. Before each trial the history is emptied, tellers and branches are vacuumed.",
 			Positional: 1, Resolve: resolvePgbench, Params: []spec.Param{
 				{Name: "script", Kind: spec.KindString, OneOf: builtinNames(), Doc: "tpcb (tpcb-like), simple-update or select-only"},
-				{Name: "scale", Kind: spec.KindInt, Default: int64(1), Doc: "100,000 accounts, 10 tellers and 1 branch each", Check: between(1, pgbenchMaxScale)},
+				{Name: "scale", Kind: spec.KindInt, Default: int64(1), Doc: "100,000 accounts, 10 tellers and 1 branch each", Check: spec.Between(1, pgbenchMaxScale)},
 				{Name: "scripts", Kind: spec.KindMap, Files: true, Doc: "files in pgbench's language with their weights, in place of script: {\"mine.sql\": 2}"},
 				{Name: "tables", Kind: spec.KindBool, Default: true, Doc: "make pgbench's tables; False: the scripts' tables are there, by a setup hook or otherwise"}}},
-	}
-}
-
-func atLeast(low int64) func(any) error { return between(low, 1<<62) }
-
-func between(low, high int64) func(any) error {
-	return func(v any) error {
-		n, ok := v.(int64)
-		switch {
-		case !ok || n < low:
-			return fmt.Errorf("must be at least %d, not %s", low, spec.Display(v))
-		case n > high:
-			return fmt.Errorf("must be at most %d, not %d", high, n)
-		}
-		return nil
 	}
 }
 

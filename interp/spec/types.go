@@ -104,3 +104,20 @@ type ValueType struct {
 	Positional int
 	Check      func(params map[string]any) error
 }
+
+// AtLeast is the Check of a whole number from low on.
+func AtLeast(low int64) func(v Value) error { return Between(low, 1<<62) }
+
+// Between is the Check of a whole number from low to high.
+func Between(low, high int64) func(v Value) error {
+	return func(v Value) error {
+		n, ok := v.(int64)
+		switch {
+		case !ok || n < low:
+			return fmt.Errorf("must be at least %d, not %s", low, Display(v))
+		case n > high:
+			return fmt.Errorf("must be at most %d, not %d", high, n)
+		}
+		return nil
+	}
+}

@@ -5,6 +5,8 @@
 //
 //	Sandbox   one folder, held by a lock that dies with the process; Start runs a server in it, Remove ends all
 //	Server    a running process of the sandbox: Alive, Stop
+//	Startup   the wait until servers that were started are ready
+//	Remember  settings of a server that exists, as they were before sextant changed them
 //	Clean     ends what dead processes have left: called whenever a sandbox is made
 //
 // A sandbox lies in Base (a folder per user under the system's temporary folder, or SEXTANT_TMPDIR). Its `owner` file is

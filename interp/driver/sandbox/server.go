@@ -22,6 +22,7 @@ import (
 // A Server is one process that runs in a sandbox.
 type Server struct {
 	cmd  *exec.Cmd
+	log  string        // its output
 	done chan struct{} // closed when it has ended and is waited for
 	err  error
 }
@@ -87,7 +88,7 @@ func (s *Sandbox) Start(cmd *exec.Cmd, log string) (*Server, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting %s: %w", cmd.Path, err), f.Close())
 	}
-	srv := &Server{cmd: cmd, done: make(chan struct{})}
+	srv := &Server{cmd: cmd, log: s.Path(log), done: make(chan struct{})}
 	go func() {
 		srv.err = errors.Join(cmd.Wait(), f.Close())
 		close(srv.done)
@@ -243,4 +244,22 @@ func CheckSettings(v any, letters string, reserved ...string) error {
 		}
 	}
 	return nil
+}
+
+// Settings are the names and texts of the parameter that CheckSettings has checked, in order; yes and no are the system's words for
+// True and False.
+func Settings(v any, yes, no string) [][2]string {
+	m, _ := v.(map[string]any)
+	var out [][2]string
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		text := spec.Display(m[name])
+		switch m[name] {
+		case true:
+			text = yes
+		case false:
+			text = no
+		}
+		out = append(out, [2]string{name, text})
+	}
+	return out
 }
