@@ -1,11 +1,8 @@
 package cassandra
 
 import (
-	"context"
-	"os"
 	"testing"
 
-	"sextant/interp/driver"
 	"sextant/interp/driver/drivertest"
 	"sextant/interp/spec"
 )
@@ -13,14 +10,8 @@ import (
 // need skips a test on a machine without Cassandra, or fails it where one is required.
 func need(t testing.TB) {
 	t.Helper()
-	_, _, err := find()
-	if err == nil {
-		return
-	}
-	if os.Getenv("SEXTANT_REQUIRE_SERVERS") != "" {
-		t.Fatalf("%v, and SEXTANT_REQUIRE_SERVERS is set", err)
-	}
-	t.Skipf("SKIP: %v", err)
+	_, err := installed(t.Context())
+	drivertest.Need(t, err)
 }
 
 func local(t testing.TB, options map[string]any) *system {
@@ -31,16 +22,7 @@ func local(t testing.TB, options map[string]any) *system {
 			options[k] = v
 		}
 	}
-	sys, err := Driver().Open(t.Context(), driver.Target{System: &spec.System{Type: "cassandra", Maker: "local", Name: "cassandra", Options: options}, Options: options, Log: func(string, string) {}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := sys.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return sys.(*system)
+	return drivertest.Local(t, Driver(), options).(*system)
 }
 
 func config(maker string, options map[string]any, secrets ...string) drivertest.Config {

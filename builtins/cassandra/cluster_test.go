@@ -13,17 +13,13 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"sextant/interp/driver"
+	"sextant/interp/driver/drivertest"
 	"sextant/interp/spec"
 )
 
 func level(t *testing.T, text string) spec.Level {
 	t.Helper()
-	st := Driver().SystemType
-	l, err := st.ParseLevel(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return drivertest.Level(t, Driver(), text)
 }
 
 // oneTable is a workload of reads and updates of a single row.
@@ -167,18 +163,10 @@ func TestDataCentreKilled(t *testing.T) {
 
 func open(t *testing.T, o map[string]any) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
-	defer cancel()
 	if o["replication"] == nil {
 		o["replication"] = int64(1)
 	}
-	sys, err := Driver().Open(ctx, driver.Target{System: &spec.System{Maker: "server", Name: "db", Options: o}, Options: o, Log: func(string, string) {}})
-	if err == nil {
-		if err := sys.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-	return err
+	return drivertest.OpenError(t, Driver(), o, 8*time.Second)
 }
 
 // What can't be reached is told with what to do, and without the password. A keyspace that isn't ours is left as it is.
@@ -268,10 +256,7 @@ func TestStoppedNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := s.local.nodes[0].PID()
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	stopped(t, pid)
+	drivertest.Stop(t, pid)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	begin := time.Now()
@@ -308,23 +293,6 @@ func TestBadOptions(t *testing.T) {
 	for _, v := range []any{int64(0), "3", map[string]any{}, map[string]any{"d'c": int64(1)}, map[string]any{"dc1": "x"}} {
 		if checkReplication(v) == nil {
 			t.Errorf("replication %v is taken", v)
-		}
-	}
-}
-
-// stopped waits until a process that was sent SIGSTOP has stopped.
-func stopped(t *testing.T, pid int) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, rest, _ := strings.Cut(string(b), ") "); strings.HasPrefix(rest, "T") {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the process does not stop")
 		}
 	}
 }

@@ -18,17 +18,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"sextant/interp/driver"
+	"sextant/interp/driver/drivertest"
 	"sextant/interp/spec"
 )
 
 func level(t *testing.T, text string) spec.Level {
 	t.Helper()
-	st := Driver().SystemType
-	l, err := st.ParseLevel(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return drivertest.Level(t, Driver(), text)
 }
 
 // What goes over the wire: the whole commands of a read and a write at a level.
@@ -110,16 +106,7 @@ func TestErrorsAreClassed(t *testing.T) {
 
 func open(t *testing.T, url string) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
-	defer cancel()
-	o := map[string]any{"url": url, "wtimeout": time.Second}
-	sys, err := Driver().Open(ctx, driver.Target{System: &spec.System{Maker: "server", Name: "db", Options: o}, Options: o, Log: func(string, string) {}})
-	if err == nil {
-		if err := sys.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-	return err
+	return drivertest.OpenError(t, Driver(), map[string]any{"url": url, "wtimeout": time.Second}, 4*time.Second)
 }
 
 // What can't be reached is told with what to do, and without the password.
@@ -201,10 +188,7 @@ func TestKilledServer(t *testing.T) {
 	}
 
 	pid := s.local.procs[0].PID() // stopped: the context ends the operation
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	stopped(t, pid)
+	drivertest.Stop(t, pid)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	begin := time.Now()
@@ -295,23 +279,6 @@ func TestServerThatIgnoresConcerns(t *testing.T) {
 	facts, err := s.Facts(t.Context())
 	if text := fmt.Sprint(facts); err != nil || !strings.Contains(text, "{server_kind ferretdb}") || !strings.Contains(text, "{heeds_write_concern false}") {
 		t.Errorf("%s %v", text, err)
-	}
-}
-
-// stopped waits until a process that was sent SIGSTOP has stopped.
-func stopped(t *testing.T, pid int) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, rest, _ := strings.Cut(string(b), ") "); strings.HasPrefix(rest, "T") {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the process does not stop")
-		}
 	}
 }
 

@@ -1,12 +1,9 @@
 package mongodb
 
 import (
-	"context"
-	"os"
 	"testing"
 	"time"
 
-	"sextant/interp/driver"
 	"sextant/interp/driver/drivertest"
 	"sextant/interp/spec"
 )
@@ -14,30 +11,14 @@ import (
 // need skips a test on a machine without a server of MongoDB's protocol, or fails it where one is required.
 func need(t testing.TB) {
 	t.Helper()
-	_, _, err := find()
-	if err == nil {
-		return
-	}
-	if os.Getenv("SEXTANT_REQUIRE_SERVERS") != "" {
-		t.Fatalf("%v, and SEXTANT_REQUIRE_SERVERS is set", err)
-	}
-	t.Skipf("SKIP: %v", err)
+	_, err := installed(t.Context())
+	drivertest.Need(t, err)
 }
 
 func local(t testing.TB) *system {
 	t.Helper()
 	need(t)
-	o := map[string]any{"nodes": int64(1), "wtimeout": 2 * time.Second}
-	sys, err := Driver().Open(t.Context(), driver.Target{System: &spec.System{Type: "mongodb", Maker: "local", Name: "mongodb", Options: o}, Options: o, Log: func(string, string) {}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := sys.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return sys.(*system)
+	return drivertest.Local(t, Driver(), map[string]any{"nodes": int64(1), "wtimeout": 2 * time.Second}).(*system)
 }
 
 func config(maker string, options map[string]any, secrets ...string) drivertest.Config {

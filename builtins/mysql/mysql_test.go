@@ -1,9 +1,7 @@
 package mysql
 
 import (
-	"context"
 	"fmt"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,18 +15,11 @@ import (
 // need skips a test on a machine without MariaDB, or fails it where one is required.
 func need(t testing.TB, cluster bool) {
 	t.Helper()
-	_, ok := find("mariadbd", "mysqld")
-	why := "no MariaDB is installed (mariadbd)"
-	if _, err := galeraLibrary(); ok && cluster && err != nil {
-		ok, why = false, err.Error()
+	_, err := installed(t.Context())
+	if err == nil && cluster {
+		_, err = galeraLibrary()
 	}
-	if ok {
-		return
-	}
-	if os.Getenv("SEXTANT_REQUIRE_SERVERS") != "" {
-		t.Fatal(why + ", and SEXTANT_REQUIRE_SERVERS is set")
-	}
-	t.Skip("SKIP: " + why)
+	drivertest.Need(t, err)
 }
 
 // quick are settings that make a throwaway server start fast.
@@ -39,17 +30,7 @@ func quick() map[string]any {
 func local(t testing.TB, nodes int64, settings map[string]any) *system {
 	t.Helper()
 	need(t, nodes > 1)
-	o := map[string]any{"nodes": nodes, "settings": settings}
-	sys, err := Driver().Open(t.Context(), driver.Target{System: &spec.System{Type: "mysql", Maker: "local", Name: "mysql", Options: o}, Options: o, Log: func(string, string) {}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := sys.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return sys.(*system)
+	return drivertest.Local(t, Driver(), map[string]any{"nodes": nodes, "settings": settings}).(*system)
 }
 
 func config(maker string, options map[string]any, secrets ...string) drivertest.Config {
@@ -78,12 +59,7 @@ func TestServer(t *testing.T) {
 
 func level(t *testing.T, text string) spec.Level {
 	t.Helper()
-	st := Driver().SystemType
-	l, err := st.ParseLevel(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return drivertest.Level(t, Driver(), text)
 }
 
 // sessions are prepared sessions on one node after the other.

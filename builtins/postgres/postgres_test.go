@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,28 +18,14 @@ import (
 // need skips a test on a machine without PostgreSQL, or fails it where one is required.
 func need(t testing.TB) {
 	t.Helper()
-	if len(installations(t.Context())) > 0 {
-		return
-	}
-	if os.Getenv("SEXTANT_REQUIRE_SERVERS") != "" {
-		t.Fatal("no PostgreSQL is installed, and SEXTANT_REQUIRE_SERVERS is set")
-	}
-	t.Skip("SKIP: no PostgreSQL is installed (initdb and postgres in /usr/lib/postgresql/*/bin or PATH)")
+	_, err := choose(t.Context(), nil)
+	drivertest.Need(t, err)
 }
 
 func local(t testing.TB, options map[string]any) *system {
 	t.Helper()
 	need(t)
-	sys, err := Driver().Open(t.Context(), driver.Target{System: &spec.System{Type: "postgres", Maker: "local", Name: "postgres", Options: options}, Options: options, Log: func(string, string) {}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := sys.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return sys.(*system)
+	return drivertest.Local(t, Driver(), options).(*system)
 }
 
 func config(maker string, options map[string]any, secrets ...string) drivertest.Config {

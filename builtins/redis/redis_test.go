@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,29 +23,14 @@ func level(text string) (spec.Level, error) {
 
 func need(t testing.TB) {
 	t.Helper()
-	if _, err := binary(); err == nil {
-		return
-	}
-	if os.Getenv("SEXTANT_REQUIRE_SERVERS") != "" {
-		t.Fatal("redis-server is not installed, and SEXTANT_REQUIRE_SERVERS is set")
-	}
-	t.Skip("SKIP: redis-server is not installed")
+	_, err := binary()
+	drivertest.Need(t, err)
 }
 
 func local(t testing.TB, settings map[string]any) *system {
 	t.Helper()
 	need(t)
-	o := map[string]any{"settings": settings}
-	sys, err := Driver().Open(t.Context(), driver.Target{System: &spec.System{Type: "redis", Maker: "local", Name: "redis", Options: o}, Options: o, Log: func(string, string) {}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := sys.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return sys.(*system)
+	return drivertest.Local(t, Driver(), map[string]any{"settings": settings}).(*system)
 }
 
 func suite(maker string, options map[string]any, secrets ...string) drivertest.Config {

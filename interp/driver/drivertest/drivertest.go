@@ -5,6 +5,7 @@
 //	drivertest.go  Config; Run: descriptor, opening, levels
 //	dataset.go     loading, counting, what isn't sextant's stays
 //	proxy.go       Proxy: a network that delays, stalls, cuts, half-closes and drips, between a driver and its real server
+//	server.go      servers of a driver's own tests: needed, opened, stopped
 //	pieces.go      Pieces: a stream cut anywhere, for tests of a wire protocol
 //	operations.go  the six actions, missing rows, duplicates, interruption
 //	transactions.go  statements one by one and in batches, typed tables, values kept
