@@ -28,7 +28,7 @@ func (h *Hook) Analyze(ctx context.Context, src ResultSource) error {
 	t.SetLocal(threadKey, h.ev)
 	stop := context.AfterFunc(ctx, func() { t.Cancel(ctx.Err().Error()) })
 	defer stop()
-	_, err := starlark.Call(t, h.fn, starlark.Tuple{&resultsValue{src: src}}, nil)
+	_, err := starlark.Call(t, h.fn, starlark.Tuple{&resultsValue{src: src, read: map[string]*tableValue{}}}, nil)
 	if err == nil {
 		return nil
 	}
@@ -38,10 +38,11 @@ func (h *Hook) Analyze(ctx context.Context, src ResultSource) error {
 	return h.ev.hookError(err)
 }
 
-// resultsValue is r. Tables are read when they are asked for.
+// resultsValue is r. Tables are read when they are first asked for.
 type resultsValue struct {
 	opaque
-	src ResultSource
+	src  ResultSource
+	read map[string]*tableValue
 }
 
 func (v *resultsValue) String() string        { return "<results>" }
@@ -68,11 +69,14 @@ func (v *resultsValue) Attr(name string) (starlark.Value, error) {
 			return starlark.None, nil
 		}), nil
 	case name == "all_trials", slices.Contains(v.src.Names(), name):
-		t, err := v.src.Table(name)
-		if err != nil {
-			return nil, err
+		if v.read[name] == nil {
+			t, err := v.src.Table(name)
+			if err != nil {
+				return nil, err
+			}
+			v.read[name] = &tableValue{Table: t}
 		}
-		return &tableValue{Table: t}, nil
+		return v.read[name], nil
 	}
 	return nil, nil
 }

@@ -19,7 +19,7 @@
 //	fields.go      the keywords of measure(...): values, checks
 //	hooks.go       hooks at run time: ctx
 //	analyze.go     the analyze hook: r
-//	tablevalue.go  result tables in a script: where, select, sort, column, group, pivot
+//	tablevalue.go  result tables in a script: where, select, sort, column; tablegroup.go: group, pivot
 //	stats.go, statsmore.go   stats.NAME on lists of numbers; statstables.go on tables
 //	where.go       --where expressions
 //	format.go      Format

@@ -33,7 +33,6 @@ type analysis struct {
 	rows   *result.Reader
 	log    func(text string)
 	made   []string
-	told   bool // how many trials are left out
 }
 
 func (a *analysis) Names() []string {
@@ -89,8 +88,7 @@ func (a *analysis) Table(name string) (*lang.Table, error) {
 		out.Rows = append(out.Rows, line)
 		return nil
 	})
-	if failed+flagged > 0 && !a.told {
-		a.told = true
+	if failed+flagged > 0 {
 		a.log(fmt.Sprintf("%d of %d trials are left out: %d not ok, %d flagged (r.all_trials has them)", failed+flagged, all, failed, flagged))
 	}
 	return out, err

@@ -8,6 +8,8 @@
 //	folder.go    the run folder: exclusive creation, copy of the script, `latest`, the lock that dies with the process
 //	journal.go   Journal: append-only JSON lines, fsynced; repaired from the committed rows
 //	runner.go    Runner: Start, Resume, the loop over trials
+//	preflight.go every system opened once before there is a run
+//	analyze.go   Analyze: the analyze hook on a finished run
 //	host.go      systems and their datasets while they are open
 //	flags.go     what the generator has seen of itself: client_bound, overloaded, throttled, unsteady
 //	resources.go a sample a second of host, sextant and server
