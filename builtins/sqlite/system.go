@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"sextant/interp/driver"
@@ -49,24 +48,10 @@ func (s *system) begin(context.Context) error {
 		return errors.Join(fmt.Errorf("opening %s: %w", s.path, err), d.close())
 	}
 	s.base = fmt.Sprint(v)
-	if fs := filesystem(s.path); fs == "tmpfs" {
+	if fs := sandbox.Filesystem(filepath.Dir(s.path)); fs == sandbox.InMemory {
 		s.log("warning", "the database lies on tmpfs, in memory: syncing costs nothing there, so levels of durability can't differ as on a disk")
 	}
 	return d.close()
-}
-
-// filesystem names the kind of file system that a path lies on.
-func filesystem(path string) string {
-	var st unix.Statfs_t
-	if err := unix.Statfs(filepath.Dir(path), &st); err != nil {
-		return "unknown"
-	}
-	names := map[int64]string{unix.TMPFS_MAGIC: "tmpfs", unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", unix.BTRFS_SUPER_MAGIC: "btrfs",
-		unix.OVERLAYFS_SUPER_MAGIC: "overlayfs", unix.NFS_SUPER_MAGIC: "nfs", 0x2fc12fc1: "zfs"}
-	if n := names[int64(st.Type)]; n != "" {
-		return n
-	}
-	return fmt.Sprintf("0x%x", st.Type)
 }
 
 // with runs fn on the connection for datasets and hooks; ctx ends what runs on it.
@@ -119,7 +104,7 @@ func (s *system) Facts(ctx context.Context) ([]driver.Fact, error) {
 	}
 	return append(facts, driver.Fact{Key: "server_setting.journal_mode", Value: s.base},
 		driver.Fact{Key: "server_setting.busy_timeout_ms", Value: strconv.FormatInt(s.timeout.Milliseconds(), 10)},
-		driver.Fact{Key: "filesystem", Value: filesystem(s.path)}), nil
+		driver.Fact{Key: "filesystem", Value: sandbox.Filesystem(filepath.Dir(s.path))}), nil
 }
 
 // journal gives the file the mode that a level asks for. Only the write-ahead log is a property of the file, and going to

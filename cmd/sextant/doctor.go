@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -130,12 +131,13 @@ func field(text, name string) string {
 
 // memoryAdvice says when a folder, or the nearest one above it that is there, lies in memory.
 func memoryAdvice(dir string) string {
-	var st syscall.Statfs_t
-	for syscall.Statfs(dir, &st) != nil && len(dir) > 1 {
-		dir = dir[:max(strings.LastIndexByte(dir, '/'), 1)]
+	for len(dir) > 1 {
+		if _, err := os.Stat(dir); err == nil {
+			break
+		}
+		dir = filepath.Dir(dir)
 	}
-	const tmpfs = 0x01021994
-	if st.Type == tmpfs {
+	if sandbox.Filesystem(dir) == sandbox.InMemory {
 		return "it lies in memory, so nothing there is ever synced to a disk: set SEXTANT_TMPDIR to a folder on the disk"
 	}
 	return ""
