@@ -56,7 +56,11 @@ func (s *session) query(c gocql.Consistency, format string, a ...any) *gocql.Que
 
 // Prepare makes the statements; gocql has each prepared by the nodes when it is first sent there.
 func (s *session) Prepare(_ context.Context, w *driver.Workload) error {
-	for _, op := range w.Ops {
+	for _, op := range w.All() {
+		if op.Action == driver.Transaction { // a script; what it does are the calls
+			s.ops = append(s.ops, opStatements{action: op.Action})
+			continue
+		}
 		t := &w.Tables[op.Table]
 		o := opStatements{action: op.Action, columns: len(t.Fields)}
 		var names []string

@@ -25,6 +25,7 @@ type session struct {
 	reading *options.RunCmdOptionsBuilder
 	silent  bool // w=0
 	w       *driver.Workload
+	ops     []driver.OpType
 	quiet   []*mongo.Collection // by table, for writes without an answer
 	buf     []byte
 	kept    [][]byte
@@ -52,14 +53,14 @@ func (s *system) Session(ctx context.Context, level spec.Level) (driver.Session,
 }
 
 func (s *session) Prepare(_ context.Context, w *driver.Workload) error {
-	for _, op := range w.Ops {
+	for _, op := range w.All() {
 		switch op.Action {
-		case driver.Read, driver.Update, driver.Insert, driver.Delete, driver.Scan, driver.ReadModifyWrite:
+		case driver.Read, driver.Update, driver.Insert, driver.Delete, driver.Scan, driver.ReadModifyWrite, driver.Transaction:
 		default:
 			return &driver.Error{Class: driver.Other, Err: fmt.Errorf("MongoDB can't do the action %q", op.Action)}
 		}
 	}
-	s.w = w
+	s.w, s.ops = w, w.All()
 	for _, t := range w.Tables {
 		s.quiet = append(s.quiet, s.s.db.Collection(t.Name, options.Collection().SetWriteConcern(writeconcern.Unacknowledged())))
 	}
@@ -89,7 +90,7 @@ func (s *session) run(ctx context.Context, cmd []byte, read bool) (bson.Raw, err
 
 // Do performs one operation. Its context is what ends it; what the server has begun goes on there.
 func (s *session) Do(ctx context.Context, op *driver.Op, reply *driver.Reply) error {
-	o := &s.w.Ops[op.Type]
+	o := &s.ops[op.Type]
 	t := &s.w.Tables[o.Table]
 	switch o.Action {
 	case driver.Read:

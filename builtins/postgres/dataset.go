@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -236,6 +237,9 @@ func (r *copyReader) fill() {
 	r.buf, r.off = b, 0
 }
 
+// epoch is the start of PostgreSQL's time, 2000-01-01, in microseconds since 1970.
+const epoch = 946_684_800_000_000
+
 // field appends a value in the binary form of its type.
 func (r *copyReader) field(b []byte, typ driver.Type, v []byte) []byte {
 	if v == nil {
@@ -248,7 +252,11 @@ func (r *copyReader) field(b []byte, typ driver.Type, v []byte) []byte {
 	case driver.BigInt:
 		bits = 64
 	case driver.Timestamp:
-		r.err = fmt.Errorf("timestamps can't be loaded")
+		at, err := time.Parse("2006-01-02 15:04:05", string(v))
+		if err != nil {
+			r.err = fmt.Errorf("row %d: %w", r.i, err)
+		}
+		return binary.BigEndian.AppendUint64(append(b, 0, 0, 0, 8), uint64(at.UnixMicro()-epoch)) // microseconds since 2000
 	}
 	if bits == 0 {
 		return append(binary.BigEndian.AppendUint32(b, uint32(len(v))), v...)

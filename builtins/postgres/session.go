@@ -54,7 +54,7 @@ func (s *session) Level(ctx context.Context, asked spec.Level) (string, error) {
 }
 
 func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
-	for _, op := range w.Ops {
+	for _, op := range w.All() {
 		st, err := s.prepareOp(ctx, w, op)
 		if err != nil {
 			return fmt.Errorf("preparing %s: %w", op.Name, err)

@@ -15,6 +15,7 @@ type session struct {
 	x      *wire
 	wait   string // replicas that each write waits for; "" none
 	w      *driver.Workload
+	ops    []driver.OpType
 	number []byte
 	keys   [][]byte // of a scan; reused
 }
@@ -46,7 +47,7 @@ func (s *session) Prepare(_ context.Context, w *driver.Workload) error {
 	if err := one(w); err != nil {
 		return err
 	}
-	s.w = w
+	s.w, s.ops = w, w.All()
 	return nil
 }
 
@@ -56,7 +57,7 @@ const waitMillis = "1000"
 // Do sends one request, writes and their WAIT in one piece, and reads its replies.
 func (s *session) Do(_ context.Context, op *driver.Op, reply *driver.Reply) error {
 	t := &s.w.Tables[0]
-	switch s.w.Ops[op.Type].Action {
+	switch s.ops[op.Type].Action {
 	case driver.Read:
 		return s.read(op.Key, reply)
 	case driver.Update:
@@ -80,7 +81,7 @@ func (s *session) Do(_ context.Context, op *driver.Op, reply *driver.Reply) erro
 		reply.Bytes = bytes
 		return err
 	}
-	return &driver.Error{Class: driver.Other, Err: fmt.Errorf("Redis can't do the action %q", s.w.Ops[op.Type].Action)}
+	return &driver.Error{Class: driver.Other, Err: fmt.Errorf("Redis can't do the action %q", s.ops[op.Type].Action)}
 }
 
 func (s *session) read(key []byte, reply *driver.Reply) error {

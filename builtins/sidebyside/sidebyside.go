@@ -37,7 +37,7 @@ func Workload(t testing.TB, name string, params map[string]any) load.Workload {
 			t.Fatal(err)
 		}
 		w.Type = name
-		out, err := workload.New(w, 1)
+		out, err := workload.New(w, 1, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

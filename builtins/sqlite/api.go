@@ -17,6 +17,7 @@ type db struct {
 	h       uintptr
 	timeout time.Duration // how long a lock is waited for
 	cut     atomic.Bool   // the call in progress is to end
+	waited  bool          // the busy handler has given up since the last error
 }
 
 // handles finds the db of a handle for the busy handler, which gets only a number.
@@ -84,14 +85,14 @@ func busy(_ *libc.TLS, h uintptr, count int32) int32 {
 	}
 	prior += 100 * max(int(count)-len(pauses), 0)
 	left := d.timeout - time.Duration(prior)*time.Millisecond
-	if left <= 0 || d.cut.Load() {
-		return 0
+	if left > 0 && !d.cut.Load() {
+		time.Sleep(min(time.Duration(pauses[min(int(count), len(pauses)-1)])*time.Millisecond, left))
+		if !d.cut.Load() {
+			return 1
+		}
 	}
-	time.Sleep(min(time.Duration(pauses[min(int(count), len(pauses)-1)])*time.Millisecond, left))
-	if d.cut.Load() {
-		return 0
-	}
-	return 1
+	d.waited = true
+	return 0
 }
 
 // interrupt ends the call in progress, from any goroutine.

@@ -17,10 +17,16 @@ func (d *db) fail(rc int32) error {
 	if d.h != 0 && sqlite3.Xsqlite3_errcode(d.tls, d.h)&0xff == rc&0xff {
 		msg = libc.GoString(sqlite3.Xsqlite3_errmsg(d.tls, d.h))
 	}
-	return newError(rc, msg)
+	err := newError(rc, msg)
+	if rc == sqlite3.SQLITE_BUSY && !d.waited {
+		// SQLite doesn't wait where that could never end: two transactions that have read and now want to write.
+		err.Class, err.Hint = driver.Conflict, "a transaction that has read can't begin to write while another one does; begin it with BEGIN IMMEDIATE, or retry"
+	}
+	d.waited = false
+	return err
 }
 
-func newError(rc int32, msg string) error {
+func newError(rc int32, msg string) *driver.Error {
 	e := &driver.Error{Class: classOf(rc), Code: codeName(rc)}
 	if msg == "" {
 		msg, _, _ = strings.Cut(msqlite.ErrorCodeString[int(rc&0xff)], " (")

@@ -58,7 +58,7 @@ func (s *session) Level(_ context.Context, asked spec.Level) (string, error) {
 }
 
 func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
-	for _, op := range w.Ops {
+	for _, op := range w.All() {
 		st, err := s.prepareOp(w, op)
 		if err != nil {
 			return fmt.Errorf("preparing %s: %w", op.Name, err)

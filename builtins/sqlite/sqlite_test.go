@@ -149,6 +149,55 @@ func TestBusy(t *testing.T) {
 	}
 }
 
+// Two transactions that have read and want to write: SQLite refuses the second one at once, and that is a conflict, which
+// can be retried, not a time-out.
+func TestUpgradeConflict(t *testing.T) {
+	sys, err := openFile(t, filepath.Join(t.TempDir(), "x.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sys.Close(t.Context()) //nolint:errcheck // the test is over
+	if _, err := sys.(driver.Scripter).Exec(t.Context(), "CREATE TABLE t (x)", nil); err != nil {
+		t.Fatal(err)
+	}
+	d := Driver()
+	level, err := d.ParseLevel("journal_mode=delete")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &driver.Workload{}
+	for _, s := range []string{"BEGIN", "SELECT * FROM t", "INSERT INTO t VALUES (1)"} {
+		w.Statements = append(w.Statements, driver.Statement{Parts: []string{s}})
+	}
+	var res driver.Result
+	var errs [2]error
+	var both [2]driver.Transactor
+	for i := range both {
+		s, err := sys.Session(t.Context(), level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close() //nolint:errcheck // what it did has been looked at
+		if err := s.Prepare(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+		both[i] = s.(driver.Transactor)
+		for n := range 2 {
+			if err := both[i].Run(t.Context(), n, nil, &res); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	begin := time.Now()
+	for i, s := range both {
+		errs[i] = s.Run(t.Context(), 2, nil, &res)
+	}
+	class, code := driver.Classify(errs[1])
+	if took := time.Since(begin); errs[0] != nil || class != driver.Conflict || code != "SQLITE_BUSY" || took > 50*time.Millisecond {
+		t.Errorf("%v, %v after %v: class %s, code %s", errs[0], errs[1], took, class, code)
+	}
+}
+
 func BenchmarkRead(b *testing.B) {
 	b.Setenv("SEXTANT_TMPDIR", b.TempDir())
 	o := map[string]any{"busy_timeout": time.Second}

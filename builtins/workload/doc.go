@@ -7,7 +7,12 @@
 //	ycsb.go     workload.ycsb("a".."f"): the definitions of the core workloads
 //	records.go  workload.records(mix=...): own mixes
 //	pgbench.go  workload.pgbench(...): pgbench's tables and scripts; its language is in pgscript
-//	table.go    table: the load.Workload behind both; its clients' generators
+//	sql.go      workload.sql(...): statements and transactions of one's own
+//	script.go   workload.script(fn): a function of the script as the operation; scripttx.go: what its tx can do
+//	fieldgen.go generators of fields and parameters (random_int, choice, ...); words.go: people's names and the like
+//	tables.go   table(...): typed tables to load
+//	trace.go    Trace: the first operations as text, without a server
+//	table.go    table: the load.Workload behind ycsb and records; its clients' generators
 //	keys.go     chooser: which key an operation takes (uniform, zipfian, latest, ...)
 //	zipf.go     two zipf generators: exact (rejection-inversion) and YCSB's approximation
 //	keyspace.go keyspace: ids of inserts, and which keys exist for readers

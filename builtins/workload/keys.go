@@ -151,7 +151,7 @@ func Values() []*spec.ValueType {
 	theta := spec.Param{Name: "theta", Kind: spec.KindFloat, Default: 0.99, Doc: "skew; 0.99 is YCSB's", Check: inRange(0, 1, false)}
 	exact := theta
 	exact.Check = inRange(0, 10, false)
-	return []*spec.ValueType{
+	return append(append(genTypes(), tableType(), transactionType()), []*spec.ValueType{
 		{Name: "uniform", Doc: "Every key alike."},
 		{Name: "zipfian", Doc: "Exact zipf law, scattered over the keys by a fixed permutation; hot keys stay hot when rows are inserted.", Params: []spec.Param{exact}, Positional: 1},
 		{Name: "scrambled_zipfian", Doc: "YCSB's: a zipfian over 10^10 items hashed onto the keys; the hottest key has about 3.8 % whatever the number of keys."},
@@ -163,7 +163,7 @@ func Values() []*spec.ValueType {
 			{Name: "percentile", Kind: spec.KindFloat, Default: 95.0, Doc: "per cent of the operations", Check: inRange(0, 100, false)},
 			{Name: "fraction", Kind: spec.KindFloat, Default: 0.8571428571, Doc: "share of the keys", Check: inRange(0, 1, true)}}},
 		{Name: "sequential", Doc: "One key after the other, each client from a place of its own."},
-	}
+	}...)
 }
 
 // inRange checks low < v < high, or v <= high when closed.

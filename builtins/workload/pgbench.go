@@ -216,7 +216,7 @@ func cumulative(weights []float64) []uint64 {
 	for i, w := range weights {
 		cum += w
 		b := ^uint64(0)
-		if i < len(weights)-1 {
+		if cum < sum && i < len(weights)-1 { // from there on only weights of 0 may follow
 			b = uint64(cum / sum * 0x1p64)
 		}
 		out = append(out, b)

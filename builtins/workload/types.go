@@ -3,8 +3,10 @@ package workload
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"sextant/interp/driver"
+	"sextant/interp/lang"
 	"sextant/interp/load"
 	"sextant/interp/spec"
 )
@@ -13,11 +15,7 @@ import (
 const maxField = 1 << 20
 
 func distributions() []string {
-	var out []string
-	for _, v := range Values() {
-		out = append(out, v.Name)
-	}
-	return out
+	return append(stateless(), "latest", "sequential")
 }
 
 // Types are the workloads that a script can name.
@@ -51,6 +49,8 @@ func Types() []*spec.WorkloadType {
 				{Name: "scale", Kind: spec.KindInt, Default: int64(1), Doc: "100,000 accounts, 10 tellers and 1 branch each", Check: spec.Between(1, pgbenchMaxScale)},
 				{Name: "scripts", Kind: spec.KindMap, Files: true, Doc: "files in pgbench's language with their weights, in place of script: {\"mine.sql\": 2}"},
 				{Name: "tables", Kind: spec.KindBool, Default: true, Doc: "make pgbench's tables; False: the scripts' tables are there, by a setup hook or otherwise"}}},
+		{Name: "sql", Doc: "SQL of one's own: statements and transactions with drawn parameters, prepared.", Positional: 1, Resolve: resolveSQL, Params: sqlParams()},
+		{Name: "script", Doc: "A function of the script, called once for each operation. tx: " + strings.Join(txNames(), ", ") + ".", Positional: 1, Resolve: resolveScript, Params: scriptParams()},
 	}
 }
 
@@ -96,10 +96,22 @@ func resolveWith(read func(map[string]any) (mix, error)) func(map[string]any) (*
 // dataVersion rises when the same parameters come to mean other rows.
 const dataVersion = 1
 
-// New builds the runtime form of a resolved workload; seed is that of its rows.
-func New(w *spec.Workload, seed uint64) (load.Workload, error) {
-	if w.Type == "pgbench" {
+// New builds the runtime form of a resolved workload; seed is that of its rows, p has the functions that it runs.
+func New(w *spec.Workload, seed uint64, p *lang.Program) (load.Workload, error) {
+	switch w.Type {
+	case "pgbench":
 		return newPgbench(w.Params)
+	case "sql":
+		return newSQL(w.Params, seed)
+	case "script":
+		s, err := newScript(w.Params, seed)
+		if err != nil {
+			return nil, err
+		}
+		if s.fn = p.Function(s.name); s.fn == nil {
+			return nil, fmt.Errorf("the script has no function %s any more", s.name)
+		}
+		return s, nil
 	}
 	read := map[string]func(map[string]any) (mix, error){"ycsb": ycsbMix, "records": recordsMix}[w.Type]
 	if read == nil {

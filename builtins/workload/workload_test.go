@@ -43,7 +43,7 @@ func build(t testing.TB, name string, params map[string]any) *table {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := New(w, 1)
+	l, err := New(w, 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

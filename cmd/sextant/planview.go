@@ -70,7 +70,7 @@ func (e *env) line(format string, a ...any) {
 }
 
 // count is "1 cell" or "3 cells".
-func count(n int, what string) string {
+func count[N int | int64](n N, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

@@ -122,8 +122,10 @@ func (p *progress) Note(kind, text string) {
 }
 
 // cell names a step's cell by its axes.
-func (p *progress) cell(s engine.Step) string {
-	x := p.plan.Experiment
+func (p *progress) cell(s engine.Step) string { return stepName(p.plan, s) }
+
+func stepName(plan *engine.Plan, s engine.Step) string {
+	x := plan.Experiment
 	var parts []string
 	for i, a := range x.Axes {
 		parts = append(parts, a.Name+"="+spec.Display(x.Cells[s.Cell].Values[i]))

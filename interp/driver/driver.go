@@ -19,6 +19,7 @@ package driver
 
 import (
 	"context"
+	"slices"
 
 	"sextant/interp/spec"
 )
@@ -62,7 +63,7 @@ type Session interface {
 	// Level asks the server for the level in force and answers in the words of spec.Level.String. Asked names the
 	// settings to report; for the zero Level it reports every setting that the driver knows.
 	Level(ctx context.Context, asked spec.Level) (string, error)
-	// Prepare gets ready for the operations of w (prepared statements). Op.Type indexes w.Ops.
+	// Prepare gets ready for the operations of w (prepared statements). Op.Type indexes w.All().
 	Prepare(ctx context.Context, w *Workload) error
 	// Do performs one operation and fills reply. The context carries the trial's end, not a deadline per operation
 	// (Interrupter ends a single one). An error is an *Error, or is classed by Classify. Finding no row is not an
@@ -160,11 +161,16 @@ type Restarter interface {
 type Workload struct {
 	Tables []Table
 	Ops    []OpType
+	// Calls are operation types that programs do by Session.Do, numbered behind Ops; they are no operations of their own.
+	Calls []OpType
 	// Statements are those that the programs of Transaction operations begin with; programs may add more.
 	Statements []Statement
 	// Clients is how many sessions work at the same time; 0: unknown. A driver may choose by it how it waits for replies.
 	Clients int
 }
+
+// All are the operation types that a session prepares: Op.Type is an index into them.
+func (w *Workload) All() []OpType { return append(slices.Clip(w.Ops), w.Calls...) }
 
 // A Table is one table, collection, or key space.
 type Table struct {
@@ -225,7 +231,7 @@ type OpType struct {
 
 // An Op is one operation, filled by a generator and reused. Slices are valid until the next operation.
 type Op struct {
-	Type   int      // index into Workload.Ops
+	Type   int      // index into Workload.All()
 	ID     int64    // record number of Key
 	Key    []byte   // key text
 	Fields []int    // which fields Values are for, ascending; nil: all

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -15,6 +16,16 @@ import (
 
 type builtin = func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error)
 
+// planned is a built-in that makes a part of the plan: an operation that runs can't call it.
+func planned(fn builtin) builtin {
+	return func(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		if t.Local(callerKey) != nil {
+			return nil, fmt.Errorf("%s is for the plan: a function that runs as an operation can't call it", b.Name())
+		}
+		return fn(t, b, args, kwargs)
+	}
+}
+
 // names are the predeclared names of a script.
 func (ev *evaluator) names() (starlark.StringDict, error) {
 	d := starlark.StringDict{"json": starjson.Module, "math": starmath.Module,
@@ -23,6 +34,9 @@ func (ev *evaluator) names() (starlark.StringDict, error) {
 		"bursts": ev.bursts, "backoff": ev.backoff, "operations": ev.operations, "grid": ev.grid,
 		"paired": ev.paired, "rows": ev.rows, "axis": ev.axis, "log_range": ev.logRange, "env": ev.environment, "secret": ev.secret,
 		repeatGuard: guardedRepeat, joinGuard: guardedJoin} {
+		if name != repeatGuard && name != joinGuard {
+			fn = planned(fn)
+		}
 		d[name] = starlark.NewBuiltin(name, fn)
 	}
 	add := func(name string, v starlark.Value) error {
@@ -37,7 +51,7 @@ func (ev *evaluator) names() (starlark.StringDict, error) {
 	}
 	work := &namespace{name: "workload", members: map[string]starlark.Value{}}
 	for _, w := range ev.opt.Registry.Workloads {
-		work.members[w.Name] = starlark.NewBuiltin("workload."+w.Name, ev.workload(w))
+		work.members[w.Name] = starlark.NewBuiltin("workload."+w.Name, planned(ev.workload(w)))
 	}
 	if err := add("workload", work); err != nil {
 		return nil, err
@@ -45,14 +59,14 @@ func (ev *evaluator) names() (starlark.StringDict, error) {
 	for _, s := range ev.opt.Registry.Systems {
 		ns := &namespace{name: s.Name, members: map[string]starlark.Value{}}
 		for i := range s.Makers {
-			ns.members[s.Makers[i].Name] = starlark.NewBuiltin(s.Name+"."+s.Makers[i].Name, ev.system(s, &s.Makers[i]))
+			ns.members[s.Makers[i].Name] = starlark.NewBuiltin(s.Name+"."+s.Makers[i].Name, planned(ev.system(s, &s.Makers[i])))
 		}
 		if err := add(s.Name, ns); err != nil {
 			return nil, err
 		}
 	}
 	for _, v := range ev.opt.Registry.Values {
-		if err := add(v.Name, starlark.NewBuiltin(v.Name, ev.value(v))); err != nil {
+		if err := add(v.Name, starlark.NewBuiltin(v.Name, planned(ev.value(v)))); err != nil {
 			return nil, err
 		}
 	}
@@ -87,6 +101,10 @@ func (ev *evaluator) params(at site, what string, table []spec.Param, positional
 		}
 		if m, is := v.(map[string]any); is && err == nil && p.Files {
 			v, err = ev.files(at, p.Name, m)
+		}
+		if errors.Is(err, errReported) { // within a list or dict
+			ok = false
+			continue
 		}
 		if err != nil {
 			ev.reportParam(at, got, p.Name, err)

@@ -98,6 +98,8 @@ func (ev *evaluator) toKind(v starlark.Value, p *spec.Param) (spec.Value, error)
 				return string(v), nil
 			}
 		}
+	case spec.KindFunction:
+		return ev.function(v, p.OneOf)
 	case spec.KindValue:
 		return ev.toTagged(v, p)
 	default:
@@ -174,6 +176,8 @@ func toDuration(v starlark.Value) (spec.Value, error) {
 // toValue converts any plain Starlark value.
 func toValue(v starlark.Value) (spec.Value, error) {
 	switch v := v.(type) {
+	case invalid:
+		return nil, errReported
 	case starlark.NoneType:
 		return nil, nil
 	case starlark.Bool:

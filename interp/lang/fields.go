@@ -230,8 +230,12 @@ func (r *resolver) build(t [fields]int32, where func(f int) (site, argument)) *s
 		bad(fReset, fmt.Sprintf("workload %s inserts or deletes: without a reset every trial would measure another amount of data", work.Type), `write reset = "auto"`)
 	}
 	for i, a := range work.Actions {
-		if sys.typ.Ops != nil && !slices.Contains(sys.typ.Ops, a) {
-			bad(fWorkload, fmt.Sprintf("%s can't do the operation %s", sys.typ.Name, work.Ops[i]), "it can do "+strings.Join(sys.typ.Ops, ", "))
+		if sys.typ.Ops != nil && a != spec.Scripted && !slices.Contains(sys.typ.Ops, a) {
+			what := work.Ops[i]
+			if a != what {
+				what += ", a " + a
+			}
+			bad(fWorkload, fmt.Sprintf("%s can't do the operation %s", sys.typ.Name, what), "it can do "+strings.Join(sys.typ.Ops, ", "))
 		}
 	}
 	if text, is := r.value(fLevel, t[fLevel]).(string); is {

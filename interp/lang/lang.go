@@ -48,7 +48,8 @@ type Program struct {
 	Env         map[string]string
 	Doc         string
 
-	hooks map[hookKey]*Hook
+	hooks     map[hookKey]*Hook
+	functions map[string]*Function
 }
 
 type hookKey struct{ experiment, hook string }
@@ -66,6 +67,9 @@ func (p *Program) Experiment(name string) *spec.Experiment {
 // Hook is a hook of an experiment ("setup", "teardown", "before_trial", "after_trial", "analyze"), or nil.
 func (p *Program) Hook(experiment, hook string) *Hook { return p.hooks[hookKey{experiment, hook}] }
 
+// Function is the function of that name that workloads run as an operation, or nil.
+func (p *Program) Function(name string) *Function { return p.functions[name] }
+
 // evaluator is one evaluation.
 type evaluator struct {
 	opt         Options
@@ -81,7 +85,8 @@ type evaluator struct {
 	declared    []*declaration
 	problems    problems
 	limits      *limits
-	planning    bool // top level has ended: experiment() can't be called any more
+	functions   map[string]*starlark.Function // that run as operations
+	planning    bool                          // top level has ended: experiment() can't be called any more
 }
 
 const threadKey = "sextant"
@@ -117,7 +122,8 @@ func Eval(ctx context.Context, file string, opt Options) (*Program, error) {
 		return nil, fmt.Errorf("opening the script: %w", err)
 	}
 	defer root.Close() //nolint:errcheck // it was only read from
-	ev := &evaluator{opt: opt, root: root, dir: dir, trees: map[string]*tree{}, modules: map[string]*module{}, texts: map[string][]byte{}, env: map[string]string{}}
+	ev := &evaluator{opt: opt, root: root, dir: dir, trees: map[string]*tree{}, modules: map[string]*module{}, texts: map[string][]byte{}, env: map[string]string{},
+		functions: map[string]*starlark.Function{}}
 	if ev.predeclared, err = ev.names(); err != nil {
 		return nil, err
 	}
@@ -129,7 +135,7 @@ func Eval(ctx context.Context, file string, opt Options) (*Program, error) {
 	defer ev.limits.stop()
 	ev.exec(name, src)
 	ev.planning = true
-	p := &Program{Main: name, Env: ev.env, hooks: map[hookKey]*Hook{}}
+	p := &Program{Main: name, Env: ev.env, hooks: map[hookKey]*Hook{}, functions: map[string]*Function{}}
 	for _, n := range ev.order {
 		p.Sources = append(p.Sources, Source{n, ev.trees[n].src})
 	}
@@ -146,6 +152,9 @@ func Eval(ctx context.Context, file string, opt Options) (*Program, error) {
 	}
 	for _, n := range slices.Sorted(maps.Keys(ev.texts)) { // functions of the cell have read theirs by now
 		p.Sources = append(p.Sources, Source{n, ev.texts[n]})
+	}
+	for n, fn := range ev.functions {
+		p.functions[n] = &Function{ev: ev, fn: fn}
 	}
 	if len(ev.declared) == 0 && len(ev.problems.list) == 0 {
 		ev.problems.add(&Problem{Pos: spec.Pos{File: ev.shown(name), Line: 1, Col: 1},

@@ -53,6 +53,10 @@ func registry() Registry {
 					return nil, &spec.ParamError{Param: "records", Msg: "is unlucky"}
 				}
 				return w, nil
+			}},
+			{Name: "scripted", Positional: 1, Params: []spec.Param{{Name: "function", Kind: spec.KindFunction, Required: true, OneOf: []string{"args", "get", "put"}},
+				{Name: "args", Kind: spec.KindMap}}, Resolve: func(p map[string]any) (*spec.Workload, error) {
+				return &spec.Workload{Params: p, Ops: []string{"f"}, Actions: []string{spec.Scripted}, Dataset: spec.Dataset{Schema: map[string]any{}}}, nil
 			}}},
 		Values: []*spec.ValueType{{Name: "zipf", Positional: 1, Params: []spec.Param{{Name: "theta", Kind: spec.KindFloat, Default: 0.99}}},
 			{Name: "even"}},

@@ -149,7 +149,7 @@ func (c *client) next(ctx context.Context, i uint64, op *driver.Op) (due int64, 
 	if !ok {
 		return 0, false
 	}
-	r.Seek(c.t.cfg.Seed, openStream, t.number)
+	r.Seek(c.t.cfg.Seed, OpenStream, t.number)
 	c.gen.Next(r, op)
 	if t.due <= now {
 		return t.due, true // it has waited for a client
@@ -178,8 +178,8 @@ func (t *trial) more(due int64, open bool) bool {
 	return due < t.slots.start() || t.left.Add(-1) >= 0
 }
 
-// openStream is the stream of all operations of an open loop; no client has this number.
-const openStream = 1 << 63
+// OpenStream is the stream of all operations of an open loop; no client has this number.
+const OpenStream = 1 << 63
 
 // attempt does the operation once. In a closed loop nothing is sent once the window has ended: the caller looks at sent.
 func (c *client) attempt(ctx context.Context, op *driver.Op, reply *driver.Reply, open bool) (sent, done int64, err error) {

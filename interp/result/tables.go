@@ -2,7 +2,7 @@ package result
 
 // SchemaVersion is in every file's metadata and rises when a column is added. Columns are never removed, renamed or
 // retyped within a major version.
-const SchemaVersion = "1.1"
+const SchemaVersion = "1.2"
 
 // TrialRow is one row of `trials`. Pointers are null where nothing was measured.
 type TrialRow struct {
@@ -62,6 +62,7 @@ type TrialRow struct {
 	BacklogEnd    *int64   `parquet:"backlog_end" doc:"open loop: operations due and not sent at the end of the window"`
 	LateP99Ms     *float64 `parquet:"late_p99_ms" doc:"open loop: 99th percentile of how late operations were sent whose client was waiting for their due instant"`
 	GCPauseMs     *float64 `parquet:"gc_pause_ms" doc:"pauses of sextant's garbage collector in the window, sum"`
+	ScriptS       *float64 `parquet:"script_s" doc:"time that all clients spent in the interpreter of scripted transactions within the window, apart from waiting for the server; null where operations are no script"`
 	ClientBound   *bool    `parquet:"client_bound" doc:"flag: the generator, not the server, was a limit"`
 	Overloaded    *bool    `parquet:"overloaded" doc:"flag: open loop, the backlog grew or operations were dropped"`
 	Throttled     *bool    `parquet:"throttled" doc:"flag: the CPU limit of sextant's control group held it back in the window"`

@@ -158,7 +158,7 @@ func (r *Runner) workload(m *spec.Measure) (load.Workload, error) {
 	if w := r.host.work[m.Workload]; w != nil {
 		return w, nil
 	}
-	w, err := r.opt.Workload(m.Workload, r.plan.Experiment.Seed)
+	w, err := r.opt.Workload(m.Workload, r.plan.Experiment.Seed, r.program)
 	if err != nil {
 		return nil, fmt.Errorf("building workload %s: %w", m.Workload.Type, err)
 	}

@@ -32,6 +32,9 @@ func fillCounts(row *result.TrialRow, r *load.Result) {
 	row.Scheduled = r.Open
 	row.Throughput, row.Offered = ptr(float64(ok)/w), ptr(float64(attempts+r.Dropped)/w)
 	row.ErrorsHigh = ptr(attempts > 0 && float64(attempts-ok) > errorsHigh*float64(attempts))
+	if r.Own > 0 {
+		row.ScriptS = ptr(r.Own.Seconds())
+	}
 	row.ClockJump = ptr(r.ClockJump.Abs() > clockJump)
 	fillLatency(row, load.Summary(r.All()), load.Summary(r.AllService()))
 }

@@ -18,8 +18,9 @@ import (
 
 // Options are what the command line and the catalog give to a run.
 type Options struct {
-	Drivers  map[string]driver.Driver
-	Workload func(*spec.Workload, uint64) (load.Workload, error)
+	Drivers map[string]driver.Driver
+	// Workload builds the runtime form of a workload; the seed is that of its rows, the program has the functions it runs.
+	Workload func(w *spec.Workload, seed uint64, p *lang.Program) (load.Workload, error)
 	Secret   func(name string) (string, bool) // looks up secret(name)
 	Out      string                           // folder of the results
 	Product  string                           // version of sextant

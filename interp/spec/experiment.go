@@ -16,6 +16,9 @@ func (s *System) Canonical() map[string]any {
 	return map[string]any{"type": s.Type, "maker": s.Maker, "options": s.Options}
 }
 
+// Scripted is the action of operations that are functions of the script: every system runs them.
+const Scripted = "script"
+
 // A Workload is what the clients do, resolved: pure data from which builtins/workload builds the generators.
 type Workload struct {
 	Type   string         `json:"type"`   // WorkloadType.Name

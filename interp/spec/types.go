@@ -25,11 +25,12 @@ const (
 	KindList                 // [1, 2]
 	KindMap                  // {"a": 1} or struct(a=1), string keys
 	KindSecret               // secret("NAME"), or text where the parameter's Check allows it
+	KindFunction             // a function that def makes; the value is its name
 	KindValue                // a value made by a ValueType constructor such as zipfian(0.99), or its name as text
 )
 
 var kindNames = [...]string{"any value", "True or False", "an integer", "a number", "text",
-	`a duration such as "10s"`, "a list", "a dict", `secret("NAME")`, "a named value"}
+	`a duration such as "10s"`, "a list", "a dict", `secret("NAME")`, "a function made by def", "a named value"}
 
 // String is the kind as an error message words it.
 func (k Kind) String() string { return kindNames[k] }

@@ -6,6 +6,7 @@
 //	script.go   Parse: a text to a Script: commands with jumps, statements cut at their variables, problems with lines
 //	split.go    where SQL commands end: quotes, comments, semicolons
 //	expr.go     expressions of \set and \if, parsed to closures
+//	cut.go      Named, Positional: single SQL statements cut at their parameters
 //	token.go    the words of an expression
 //	ops.go      operators on values: integers, doubles, booleans, NULL
 //	funcs.go    functions

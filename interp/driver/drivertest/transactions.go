@@ -207,6 +207,9 @@ func (typedRows) Rows(table int) int64 { return typed().Tables[table].Rows }
 func (typedRows) Row(_ int, i int64, row *driver.Row) {
 	row.ID, row.Key = i, fmt.Append(nil, i+1)
 	row.Values = [][]byte{fmt.Append(nil, -i), fmt.Append(nil, i<<40), []byte("ab"), nil, []byte("x\ty")}
+	if i == 298 {
+		row.Values[3] = []byte("2026-01-31 23:59:58")
+	}
 }
 
 // types loads typed tables and has the volatile one emptied.
@@ -248,6 +251,9 @@ func (c *Config) types(t *testing.T, sys driver.System) {
 	}
 	if !slices.Equal(got, []string{"-306", fmt.Sprint(int64(299) << 40), "ab", "", "x\ty"}) || r.Values[3] != nil {
 		t.Errorf("a typed row: %q", got)
+	}
+	if r := x.run(2, number(299)); len(r.Values) != 5 || !strings.HasPrefix(string(r.Values[3]), "2026-01-31 23:59:58") {
+		t.Errorf("a timestamp that was loaded: %q", r.Values)
 	}
 	count(300, 2)
 	if err := trimmer.Trim(t.Context(), w); err != nil {
