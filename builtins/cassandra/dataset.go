@@ -133,9 +133,7 @@ func (s *system) loadTable(ctx context.Context, index int, t driver.Table, rows 
 	}
 	var defs, names []string
 	for _, f := range t.Fields {
-		if f.Type != driver.Text {
-			return &driver.Error{Class: driver.Other, Err: fmt.Errorf("Cassandra's tables of sextant hold texts, and %s is %s", f.Name, f.Type)}
-		}
+		// Fields of every type are kept as text, as on the other systems whose records have no types.
 		defs, names = append(defs, quote(f.Name)+" text"), append(names, quote(f.Name))
 	}
 	if err := s.ddl(ctx, "CREATE TABLE %s (%s text PRIMARY KEY, %s) WITH comment = '%s%s'", table, quote(t.Key), strings.Join(defs, ", "), driver.Marker, driver.Unfinished); err != nil {

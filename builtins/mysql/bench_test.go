@@ -24,8 +24,9 @@ func BenchmarkAgainstSysbench(b *testing.B) {
 	if _, err := exec.LookPath("sysbench"); err != nil {
 		b.Skipf("SKIP: %v", err)
 	}
-	sysbench(b, s, "prepare")
-	defer sysbench(b, s, "cleanup")
+	size := fmt.Sprintf("--table-size=%d", sysbenchRows)
+	sysbench(b, s, "oltp_point_select", "prepare", size)
+	defer sysbench(b, s, "oltp_point_select", "cleanup")
 	script := fmt.Sprintf("\\set id random(1, %d)\nSELECT c FROM sbtest1 WHERE id = :id;\n", sysbenchRows)
 	w := sidebyside.Workload(b, "pgbench", map[string]any{"scripts": map[string]any{"point_select": map[string]any{"text": script, "value": int64(1)}}, "tables": false})
 	for _, clients := range []int{1, 8, 64} {
@@ -42,17 +43,16 @@ func against(b *testing.B, s *system, w load.Workload, clients int) {
 		return sidebyside.Offered(b, w, clients, func(ctx context.Context) (driver.Session, error) { return s.Session(ctx, spec.Level{}) })
 	}, func() sidebyside.Turn {
 		return sidebyside.Tool(func() float64 {
-			return perSecond(b, sysbench(b, s, "run", fmt.Sprintf("--threads=%d", clients), fmt.Sprintf("--time=%v", sidebyside.Window.Seconds()), "--rand-type=uniform"))
+			return perSecond(b, sysbench(b, s, "oltp_point_select", "run", fmt.Sprintf("--table-size=%d", sysbenchRows), fmt.Sprintf("--threads=%d", clients), fmt.Sprintf("--time=%v", sidebyside.Window.Seconds()), "--rand-type=uniform"))
 		})
 	})
 }
 
-func sysbench(b *testing.B, s *system, command string, more ...string) string {
+func sysbench(b testing.TB, s *system, script, command string, more ...string) string {
 	b.Helper()
 	cfg := s.nodes[0]
 	host, port, _ := strings.Cut(cfg.Addr, ":")
-	args := append([]string{"oltp_point_select", "--mysql-host=" + host, "--mysql-port=" + port, "--mysql-user=" + cfg.User, "--mysql-password=" + cfg.Passwd, "--mysql-db=" + cfg.DBName,
-		fmt.Sprintf("--table-size=%d", sysbenchRows)}, more...)
+	args := append([]string{script, "--mysql-host=" + host, "--mysql-port=" + port, "--mysql-user=" + cfg.User, "--mysql-password=" + cfg.Passwd, "--mysql-db=" + cfg.DBName}, more...)
 	cmd := exec.Command("sysbench", append(args, command)...)
 	cmd.Env = os.Environ()
 	out, err := cmd.CombinedOutput()

@@ -128,6 +128,9 @@ func loadTable(ctx context.Context, c *conn, index int, t driver.Table, rows dri
 		if t.KeyType != driver.Text {
 			typ = string(t.KeyType)
 		}
+		if t.Serial {
+			typ += " AUTO_INCREMENT"
+		}
 		defs, names = append(defs, fmt.Sprintf("%s %s PRIMARY KEY", quote(t.Key), typ)), append(names, quote(t.Key))
 	}
 	for _, f := range t.Fields {

@@ -12,11 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"sextant/builtins/sidebyside"
 	"sextant/interp/driver"
-	"sextant/interp/load"
 	"sextant/interp/spec"
 )
 
@@ -121,31 +118,6 @@ func captured(t *testing.T, s *system, app string, fn func()) []executed {
 	return out
 }
 
-// ours runs n operations of a workload on one session.
-func ours(t *testing.T, s *system, w load.Workload, n int) {
-	t.Helper()
-	sess, err := s.Session(t.Context(), spec.Level{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sess.Close() //nolint:errcheck // its operations have been looked at
-	shape := *w.Shape()
-	if err := sess.Prepare(t.Context(), &shape); err != nil {
-		t.Fatal(err)
-	}
-	w.Start(7)
-	g := w.Client(0)
-	var op driver.Op
-	for i := range n {
-		var r load.Rand
-		r.Seek(7, 0, uint64(i))
-		g.Next(&r, &op)
-		if err := op.Program.Run(t.Context(), sess, &driver.Reply{}); err != nil {
-			t.Fatalf("operation %d: %v", i, err)
-		}
-	}
-}
-
 func logging() map[string]any {
 	return map[string]any{"settings": map[string]any{"log_statement": "all", "log_line_prefix": "%a|", "fsync": false}}
 }
@@ -159,7 +131,7 @@ func TestPgbenchStatements(t *testing.T) {
 		t.Run(ours_, func(t *testing.T) {
 			want := captured(t, s, "pgbench", func() { pgbench(t, s, "-n", "-M", "prepared", "-t", fmt.Sprint(n), "-b", theirs) })
 			w := sidebyside.Workload(t, "pgbench", map[string]any{"script": ours_, "scale": int64(scale)})
-			got := captured(t, s, "sextant", func() { ours(t, s, w, n) })
+			got := captured(t, s, "sextant", func() { sidebyside.Operations(t, s, w, n) })
 			if len(want) != len(got) || len(want)%n != 0 || len(want) == 0 {
 				t.Fatalf("%d statements, pgbench has %d", len(got), len(want))
 			}
@@ -175,7 +147,7 @@ func TestPgbenchStatements(t *testing.T) {
 					for i := k; i < len(want); i += each {
 						x, y = append(x, number(t, got[i].args[a])), append(y, number(t, want[i].args[a]))
 					}
-					alike(t, fmt.Sprintf("%s, argument %d", want[k].text, a+1), x, y)
+					sidebyside.Alike(t, fmt.Sprintf("%s, argument %d", want[k].text, a+1), x, y)
 				}
 			}
 		})
@@ -189,33 +161,6 @@ func number(t *testing.T, s string) float64 {
 		t.Fatal(err)
 	}
 	return f
-}
-
-// alike compares two samples by chi-square over ten classes between their extremes, at 10^-6.
-func alike(t *testing.T, what string, x, y []float64) {
-	t.Helper()
-	low, high := min(slices.Min(x), slices.Min(y)), max(slices.Max(x), slices.Max(y))
-	var c [2][10]float64
-	for k, sample := range [][]float64{x, y} {
-		for _, v := range sample {
-			c[k][min(int((v-low)/(high-low+1)*10), 9)]++
-		}
-	}
-	var chi, df float64
-	for i := range c[0] {
-		sum := c[0][i] + c[1][i]
-		if sum == 0 {
-			continue
-		}
-		df++
-		for k := range c {
-			want := sum * float64(len(x)) / float64(len(x)+len(y))
-			chi += (c[k][i] - want) * (c[k][i] - want) / want
-		}
-	}
-	if df > 1 && chi > (distuv.ChiSquared{K: df - 1}).Quantile(1-1e-6) {
-		t.Errorf("%s is drawn otherwise: chi-square %.1f, %v", what, chi, c)
-	}
 }
 
 // A script's own file gives the same statements; the proportion of the two files is that of their weights.
@@ -243,7 +188,7 @@ func TestPgbenchScriptFiles(t *testing.T) {
 	}
 	want := captured(t, s, "pgbench", func() { pgbench(t, s, args...) })
 	w := sidebyside.Workload(t, "pgbench", map[string]any{"scripts": files, "scale": int64(7), "tables": false})
-	got := captured(t, s, "sextant", func() { ours(t, s, w, 900) })
+	got := captured(t, s, "sextant", func() { sidebyside.Operations(t, s, w, 900) })
 	counts := func(all []executed) map[string]float64 {
 		out := map[string]float64{}
 		for _, e := range all {
@@ -294,7 +239,7 @@ func TestPgbenchExpressions(t *testing.T) {
 		t.Fatal(err)
 	}
 	pgbench(t, s, "-n", "-M", "prepared", "-t", "1", "-s", "4", "-f", file)
-	ours(t, s, sidebyside.Workload(t, "pgbench", map[string]any{"scripts": map[string]any{"e.sql": map[string]any{"text": script("sextant"), "value": int64(1)}}, "scale": int64(4), "tables": false}), 1)
+	sidebyside.Operations(t, s, sidebyside.Workload(t, "pgbench", map[string]any{"scripts": map[string]any{"e.sql": map[string]any{"text": script("sextant"), "value": int64(1)}}, "scale": int64(4), "tables": false}), 1)
 	rows := query(t, s, "SELECT n, max(v) FILTER (WHERE tool = 'sextant'), max(v) FILTER (WHERE tool = 'pgbench') FROM got GROUP BY n ORDER BY n")
 	if len(rows) != len(exprs) {
 		t.Fatalf("%d values of %d", len(rows), len(exprs))

@@ -5,8 +5,11 @@
 //
 //	types.go    Types, Values: what a script may write, and New: from the resolved spec to a load.Workload
 //	ycsb.go     workload.ycsb("a".."f"): the definitions of the core workloads
+//	ycsbfile.go workload.ycsb_file(...): YCSB's property files
+//	docker.go   workload.mix("w1".."w6"): the mixes of the comparison in containers
 //	records.go  workload.records(mix=...): own mixes
 //	pgbench.go  workload.pgbench(...): pgbench's tables and scripts; its language is in pgscript
+//	sysbench.go workload.sysbench(...): sysbench's tables, scripts and distributions
 //	sql.go      workload.sql(...): statements and transactions of one's own
 //	script.go   workload.script(fn): a function of the script as the operation; scripttx.go: what its tx can do
 //	fieldgen.go generators of fields and parameters (random_int, choice, ...); words.go: people's names and the like

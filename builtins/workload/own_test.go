@@ -289,6 +289,19 @@ func TestOwnBadInput(t *testing.T) {
 		}
 	}
 	for _, x := range []struct {
+		params      map[string]any
+		where, want string
+	}{
+		{map[string]any{"test": "oltp_read_write", "table_size": int64(1) << 30, "tables": int64(10000)}, "table_size", "more than 2^40"},
+		{map[string]any{"test": "write_only", "index_updates": int64(0), "non_index_updates": int64(0), "delete_inserts": int64(0)}, "test", "no statement left"},
+	} {
+		_, err := resolve(t, "sysbench", x.params)
+		var pe *spec.ParamError
+		if !errors.As(err, &pe) || pe.Param != x.where || !strings.Contains(pe.Msg, x.want) {
+			t.Errorf("%v: %v", x.params, err)
+		}
+	}
+	for _, x := range []struct {
 		value func() map[string]any
 		want  string
 	}{

@@ -14,13 +14,28 @@ import (
 func recordsMix(p map[string]any) (mix, error) {
 	m := mix{updates: int(p["update_fields"].(int64)), scanMax: p["scan_max"].(int64), dist: p["keys"].(map[string]any),
 		table: driver.Table{Name: p["table"].(string), Key: "id", Rows: p["records"].(int64)}}
+	gens, typed := p["fields"].(map[string]any)
 	switch b := p["field_bytes"].(type) {
 	case int64:
 		if err := spec.Between(1, maxField)(b); err != nil {
 			return m, &spec.ParamError{Param: "field_bytes", Msg: err.Error()}
 		}
+		if typed {
+			var err error
+			if m.table.Fields, m.gens, err = fieldsOf(gens, m.table.Key); err != nil {
+				return m, err
+			}
+			m.made = gens
+			break
+		}
+		if err := spec.Between(1, 1000)(p["fields"]); err != nil {
+			return m, &spec.ParamError{Param: "fields", Msg: err.Error()}
+		}
 		m.table.Fields = columns(p["fields"].(int64), b)
 	case map[string]any:
+		if typed {
+			return m, &spec.ParamError{Param: "field_bytes", Msg: "and fields both name the fields"}
+		}
 		for _, name := range slices.Sorted(maps.Keys(b)) {
 			if err := fieldError(name, b[name]); err != nil {
 				return m, err

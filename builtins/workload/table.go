@@ -14,8 +14,12 @@ type mix struct {
 	ops     []driver.OpType // parallel to weights
 	weights []float64
 	dist    map[string]any
-	updates int   // fields that an update changes
-	scanMax int64 // longest scan
+	updates int                            // fields that an update changes
+	changed []int                          // which ones, when it is always these; nil: the first ones, or one at random
+	gens    []*gen                         // parallel to the table's fields; nil: random texts of their sizes
+	made    any                            // what gens came from, for the dataset's identity
+	key     func(b []byte, n int64) []byte // appends the key of record n; nil: YCSB's
+	scanMax int64                          // longest scan
 }
 
 // table is the load.Workload of a mix.
@@ -30,6 +34,9 @@ type table struct {
 func newTable(m mix, seed uint64) (*table, error) {
 	t := &table{mix: m, seed: seed, text: newPairs()}
 	t.bounds = cumulative(m.weights)
+	if t.key == nil {
+		t.key = appendKey
+	}
 	if _, err := chooserOf(m.dist, m.table.Rows, 0); err != nil {
 		return nil, err
 	}
@@ -45,7 +52,7 @@ func (t *table) Rows(int) int64 { return t.table.Rows }
 // Row is record i: pure in the seed and i.
 func (t *table) Row(_ int, i int64, row *driver.Row) {
 	row.ID = i
-	row.Key = appendKey(row.Key[:0], i)
+	row.Key = t.key(row.Key[:0], i)
 	row.Values = t.values(row.Values)
 	t.fillRow(i, row.Values)
 }
@@ -54,8 +61,17 @@ func (t *table) fillRow(i int64, values [][]byte) {
 	var r load.Rand
 	for f, v := range values {
 		r.Seek(t.seed, uint64(f), uint64(i))
-		t.text.fill(v, &r)
+		values[f] = t.value(f, v, &r, i)
 	}
+}
+
+// value makes a value of a field; its memory is used again.
+func (t *table) value(f int, old []byte, r *load.Rand, i int64) []byte {
+	if t.gens != nil {
+		return t.gens[f].append(old[:0], r, i)
+	}
+	t.text.fill(old, r)
+	return old
 }
 
 // values is a set of buffers, one per field, reused when it is there already.
@@ -116,7 +132,7 @@ func (g *generator) Next(r *load.Rand, op *driver.Op) {
 	default:
 		op.ID = g.draw(r)
 	}
-	g.key = appendKey(g.key[:0], op.ID)
+	g.key = t.key(g.key[:0], op.ID)
 	op.Key = g.key
 }
 
@@ -136,9 +152,11 @@ func (g *generator) update(r *load.Rand, typ *driver.OpType, op *driver.Op) {
 		f := i
 		if typ.Fields == nil {
 			f = int(r.Uint64N(uint64(len(g.all))))
+		} else {
+			f = typ.Fields[i]
 		}
+		g.all[f] = g.t.value(f, g.all[f], r, op.ID)
 		g.fields[i], g.some[i] = f, g.all[f]
-		g.t.text.fill(g.some[i], r)
 	}
 	op.Fields, op.Values = g.fields, g.some
 }

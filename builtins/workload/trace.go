@@ -61,6 +61,9 @@ func (t *tracer) Add(_ context.Context, s driver.Statement) (int, error) {
 func (t *tracer) Run(_ context.Context, n int, args []driver.Arg, res *driver.Result) error {
 	res.Reset()
 	res.Rows = 1
+	if want := t.statements[n].Params(); len(args) != want {
+		return fmt.Errorf("%d arguments for %d parameters of %q", len(args), want, t.statements[n].Parts)
+	}
 	t.show(n, args)
 	return nil
 }

@@ -34,10 +34,17 @@ func Types() []*spec.WorkloadType {
 			{Name: "field_bytes", Kind: spec.KindInt, Default: int64(100), Doc: "bytes of a field", Check: spec.Between(1, maxField)},
 			{Name: "distribution", Kind: spec.KindValue, Value: distributions(), Doc: "of the keys, in place of the workload's own"},
 			scan}},
+		{Name: "ycsb_file", Doc: "A property file of YCSB's core workload.", Positional: 1, Resolve: resolveWith(ycsbFile), Params: []spec.Param{
+			{Name: "file", Kind: spec.KindString, Required: true, Files: true, Doc: "its name, in the folder of the script"},
+			{Name: "records", Kind: spec.KindInt, Doc: "in place of the file's recordcount", Check: spec.AtLeast(1)}}},
+		{Name: "mix", Doc: "The six mixes of the comparison of databases in containers: records of about 1 KB of people, uniform access, updates of three fields.", Positional: 1,
+			Resolve: resolveWith(dockerMix), Params: []spec.Param{
+				{Name: "mix", Kind: spec.KindString, Required: true, OneOf: dockerNames(), Doc: "w1 insert, w2 read, w3 90/10 read/update, w4 50/50, w5 10/90, w6 update"},
+				{Name: "records", Kind: spec.KindInt, Default: int64(500_000), Doc: "rows loaded before the first trial", Check: spec.AtLeast(1)}}},
 		{Name: "records", Doc: "A mix of operations of one's own over one table of records.", Resolve: resolveWith(recordsMix), Params: []spec.Param{
 			must,
 			{Name: "mix", Kind: spec.KindMap, Required: true, Doc: "weights by operation: read, update, insert, delete, scan, read-modify-write"},
-			fields,
+			{Name: "fields", Kind: spec.KindAny, Default: int64(10), Doc: `fields of a record: a number, or generators by name: {"name": person_name(), "age": random_int(18, 90)}`},
 			{Name: "field_bytes", Kind: spec.KindAny, Default: int64(100), Doc: "bytes of a field, or a dict of field names and bytes in place of fields"},
 			{Name: "keys", Kind: spec.KindValue, Value: distributions(), Default: map[string]any{"$": "uniform"}, Doc: "which keys operations take"},
 			{Name: "update_fields", Kind: spec.KindInt, Default: int64(1), Doc: "fields that an update changes: one at random, or the first ones when there are several", Check: spec.AtLeast(1)},
@@ -49,6 +56,7 @@ func Types() []*spec.WorkloadType {
 				{Name: "scale", Kind: spec.KindInt, Default: int64(1), Doc: "100,000 accounts, 10 tellers and 1 branch each", Check: spec.Between(1, pgbenchMaxScale)},
 				{Name: "scripts", Kind: spec.KindMap, Files: true, Doc: "files in pgbench's language with their weights, in place of script: {\"mine.sql\": 2}"},
 				{Name: "tables", Kind: spec.KindBool, Default: true, Doc: "make pgbench's tables; False: the scripts' tables are there, by a setup hook or otherwise"}}},
+		{Name: "sysbench", Doc: "sysbench's OLTP scripts on its tables; an operation is one event.", Positional: 1, Resolve: resolveSysbench, Params: sysParams()},
 		{Name: "sql", Doc: "SQL of one's own: statements and transactions with drawn parameters, prepared.", Positional: 1, Resolve: resolveSQL, Params: sqlParams()},
 		{Name: "script", Doc: "A function of the script, called once for each operation. tx: " + strings.Join(txNames(), ", ") + ".", Positional: 1, Resolve: resolveScript, Params: scriptParams()},
 	}
@@ -78,7 +86,11 @@ func resolveWith(read func(map[string]any) (mix, error)) func(map[string]any) (*
 		var fields []any
 		for _, f := range m.table.Fields {
 			bytes += int64(f.Bytes)
-			fields = append(fields, map[string]any{"name": f.Name, "bytes": int64(f.Bytes)})
+			field := map[string]any{"name": f.Name, "bytes": int64(f.Bytes)}
+			if m.gens != nil {
+				field["values"] = m.made
+			}
+			fields = append(fields, field)
 		}
 		w := &spec.Workload{Params: params,
 			Dataset: spec.Dataset{Rows: m.table.Rows, RowBytes: bytes + 24,
@@ -101,6 +113,8 @@ func New(w *spec.Workload, seed uint64, p *lang.Program) (load.Workload, error) 
 	switch w.Type {
 	case "pgbench":
 		return newPgbench(w.Params)
+	case "sysbench":
+		return newSysbench(w.Params, seed)
 	case "sql":
 		return newSQL(w.Params, seed)
 	case "script":
@@ -113,7 +127,7 @@ func New(w *spec.Workload, seed uint64, p *lang.Program) (load.Workload, error) 
 		}
 		return s, nil
 	}
-	read := map[string]func(map[string]any) (mix, error){"ycsb": ycsbMix, "records": recordsMix}[w.Type]
+	read := map[string]func(map[string]any) (mix, error){"ycsb": ycsbMix, "ycsb_file": ycsbFile, "records": recordsMix, "mix": dockerMix}[w.Type]
 	if read == nil {
 		return nil, fmt.Errorf("there is no workload %q", w.Type)
 	}
@@ -137,7 +151,9 @@ func (m *mix) addOps(weights map[string]float64) {
 			continue
 		}
 		t := driver.OpType{Name: name, Action: driver.Action(name)}
-		if m.updates > 1 && (t.Action == driver.Update || t.Action == driver.ReadModifyWrite) {
+		if m.changed != nil && (t.Action == driver.Update || t.Action == driver.ReadModifyWrite) {
+			t.Fields = m.changed
+		} else if m.updates > 1 && (t.Action == driver.Update || t.Action == driver.ReadModifyWrite) {
 			for f := range m.updates {
 				t.Fields = append(t.Fields, f)
 			}

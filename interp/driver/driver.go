@@ -177,6 +177,8 @@ type Table struct {
 	Name    string // "usertable": plain lower-case identifier
 	Key     string // name of the key column, the primary key; "": the table has none
 	KeyType Type
+	// Serial: the system counts the keys of rows that are inserted without one, on from Rows.
+	Serial  bool
 	Fields  []Column
 	Indexes []string // fields with an index of their own
 	Rows    int64    // that a dataset holds
@@ -198,7 +200,7 @@ type Column struct {
 // Type is the type of a column.
 type Type string
 
-// The types of columns. Every system maps them to its own.
+// The types of columns. Every SQL system maps them to its own; the others keep records as texts.
 const (
 	Text      Type = ""          // of any length
 	Int       Type = "int"       // 32 bits

@@ -99,8 +99,8 @@ func (ev *evaluator) params(at site, what string, table []spec.Param, positional
 		if err == nil && p.Check != nil {
 			err = p.Check(v)
 		}
-		if m, is := v.(map[string]any); is && err == nil && p.Files {
-			v, err = ev.files(at, p.Name, m)
+		if p.Files && err == nil {
+			v, err = ev.filesOf(at, p.Name, v)
 		}
 		if errors.Is(err, errReported) { // within a list or dict
 			ok = false

@@ -139,6 +139,21 @@ func (ev *evaluator) loadError(name string, err error) error {
 	return errors.New(msg)
 }
 
+// filesOf reads the files that a parameter names: the keys of a dict, or one text.
+func (ev *evaluator) filesOf(at site, param string, v spec.Value) (spec.Value, error) {
+	switch v := v.(type) {
+	case map[string]any:
+		return ev.files(at, param, v)
+	case string:
+		m, err := ev.files(at, param, map[string]any{v: v})
+		if err != nil {
+			return nil, err
+		}
+		return m[v], nil
+	}
+	return v, nil
+}
+
 // files reads the files that the keys of m name, from beside the script that calls. They become sources of the program, so
 // that a resumed run reads the same ones.
 func (ev *evaluator) files(at site, param string, m map[string]any) (map[string]any, error) {

@@ -45,7 +45,7 @@ type Param struct {
 	OneOf    []string // for text: the closed set of values
 	Value    []string // for KindValue: the names of the ValueTypes that are taken
 	// Files: the keys of a KindMap name files in the tree of the script. The value becomes a map from each name to
-	// {"text": its content, "value": what the script gave it}.
+	// {"text": its content, "value": what the script gave it}. A KindString names one; the value is {"text", "value": name}.
 	Files bool
 	// Check refuses a value that has the right kind but can't be right. Its text continues "NAME: ". Nil: no check.
 	Check func(v Value) error

@@ -190,13 +190,14 @@ func (c *Config) pipeline(t *testing.T, sys driver.System, x tx, p driver.Pipeli
 // typed is a workload with every type of column, a key of integers, an index, and a table that operations fill.
 func typed() *driver.Workload {
 	return &driver.Workload{Tables: []driver.Table{
-		{Name: "typed", Key: "id", KeyType: driver.BigInt, Rows: 300, Hot: true, Indexes: []string{"k"}, Fields: []driver.Column{
+		{Name: "typed", Key: "id", KeyType: driver.BigInt, Serial: true, Rows: 300, Hot: true, Indexes: []string{"k"}, Fields: []driver.Column{
 			{Name: "k", Type: driver.Int}, {Name: "big", Type: driver.BigInt}, {Name: "c", Type: driver.Char, Bytes: 12},
 			{Name: "at", Type: driver.Timestamp}, {Name: "words", Bytes: 20}}},
 		{Name: "filled", Volatile: true, Fields: []driver.Column{{Name: "n", Type: driver.Int}, {Name: "at", Type: driver.Timestamp}}},
 	}, Statements: []driver.Statement{
 		stmt("INSERT INTO filled (n, at) VALUES (?, CURRENT_TIMESTAMP)"), stmt("SELECT COUNT(*) FROM filled"),
 		stmt("SELECT k, big, c, at, words FROM typed WHERE id = ?"), stmt("UPDATE typed SET k = k + ? WHERE id = ?"),
+		stmt("INSERT INTO typed (k, big) VALUES (1, 2)"), stmt("SELECT MAX(id) FROM typed"),
 	}}
 }
 
@@ -262,6 +263,10 @@ func (c *Config) types(t *testing.T, sys driver.System) {
 	count(300, 0)
 	if r := x.run(1); string(r.Values[0]) != "0" {
 		t.Errorf("a session that was there before counts %s rows", r.Values[0])
+	}
+	x.run(4)
+	if r := x.run(5); len(r.Values) != 1 || string(r.Values[0]) != "301" {
+		t.Errorf("a row without a key got the key %q", r.Values)
 	}
 	if err := l.Drop(t.Context(), w); err != nil {
 		t.Fatal(err)
