@@ -51,10 +51,10 @@ func Cells(axes []string, cells []Cell) *Table {
 	}
 	for _, c := range cells {
 		x := c.Metrics["throughput_ops_s"]
-		row := append(append([]string(nil), c.Values...), number(x.Mean), half(x), cv(x.CVPct), strconv.Itoa(c.N),
-			number(c.Metrics["p50_ms"].Merged), number(c.Metrics["p95_ms"].Merged), number(c.Metrics["p99_ms"].Merged))
+		row := append(append([]string(nil), c.Values...), Number(x.Mean), half(x), cv(x.CVPct), strconv.Itoa(c.N),
+			Number(c.Metrics["p50_ms"].Merged), Number(c.Metrics["p95_ms"].Merged), Number(c.Metrics["p99_ms"].Merged))
 		if errors {
-			row = append(row, number(&c.ErrorPct))
+			row = append(row, Number(&c.ErrorPct))
 		}
 		if failed {
 			row = append(row, strconv.Itoa(c.Failed))
@@ -82,14 +82,14 @@ func (t *Table) best(cells []Cell, column int, value func(*Cell) *float64, low b
 		}
 	}
 	for i := range cells {
-		if v := value(&cells[i]); v != nil && number(v) == number(top) {
+		if v := value(&cells[i]); v != nil && Number(v) == Number(top) {
 			t.Bold[[2]int{i, column}] = true
 		}
 	}
 }
 
-// number shows four significant digits, three below 1.
-func number(v *float64) string {
+// Number shows four significant digits, three below 1.
+func Number(v *float64) string {
 	if v == nil {
 		return "-"
 	}
@@ -116,7 +116,7 @@ func half(m Metric) string {
 		return "-"
 	}
 	h := (*m.Hi - *m.Lo) / 2
-	return number(&h)
+	return Number(&h)
 }
 
 func cv(v *float64) string {

@@ -158,7 +158,7 @@ func Comparisons(labels []string, list []Comparison) *Table {
 		if c.Note != "" {
 			verdict += ": " + c.Note
 		}
-		t.Rows = append(t.Rows, append(append([]string(nil), c.Label...), c.Metric, number(c.BaseMean), number(c.Mean), change, interval, pText(c.AdjustedP), verdict))
+		t.Rows = append(t.Rows, append(append([]string(nil), c.Label...), c.Metric, Number(c.BaseMean), Number(c.Mean), change, interval, pText(c.AdjustedP), verdict))
 		if c.Verdict == Faster || c.Verdict == Slower {
 			t.Bold[[2]int{i, len(labels) + 6}] = true
 		}

@@ -5,6 +5,8 @@
 //	table.go  Table: aligned columns within a terminal's width
 //	cells.go  Cells: the table of an experiment's cells, best values in bold
 //	compare.go  Compare: effects with intervals, adjusted p, verdicts in words
+//	figure.go  Figure: lines, bars, heat maps as SVG and PNG
+//	page.go    Page: a report as one HTML file (page.html, page.css, page.js)
 package report
 
 import (

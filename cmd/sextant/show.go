@@ -20,6 +20,7 @@ import (
 
 func (e *env) showCommand() *cobra.Command {
 	var asCSV, asJSON bool
+	var by projection
 	c := &cobra.Command{Use: "show RUN [TABLE]", Short: "Show what a run has measured", Args: args(cobra.RangeArgs(1, 2)),
 		Long: `Show what a run has measured: the table of its cells, or any of its tables. RUN is the run's folder or
 results/<experiment>/latest; the run may still be going on.`,
@@ -31,6 +32,12 @@ results/<experiment>/latest; the run may still be going on.`,
 			if asCSV && asJSON {
 				return &usageError{fmt.Errorf("--csv and --json exclude each other")}
 			}
+			if by.asked() {
+				if len(a) > 1 || asCSV || asJSON {
+					return &usageError{fmt.Errorf("--rows, --columns, --metric and --where are for the table of cells")}
+				}
+				return e.showProjection(dir, &by)
+			}
 			if len(a) == 1 {
 				if asCSV || asJSON {
 					return &usageError{fmt.Errorf("--csv and --json need a table: sextant show %s summary --csv", a[0])}
@@ -39,6 +46,10 @@ results/<experiment>/latest; the run may still be going on.`,
 			}
 			return e.showTable(dir, a[1], asCSV, asJSON)
 		}}
+	c.Flags().StringVar(&by.rows, "rows", "", "the `AXES` that make the rows of the table of cells, with commas between")
+	c.Flags().StringVar(&by.columns, "columns", "", "the `AXIS` whose values make its columns")
+	c.Flags().StringVar(&by.metric, "metric", "", "the `COLUMN` of trials that it shows (throughput_ops_s without)")
+	c.Flags().StringVar(&by.where, "where", "", "only the cells whose axes have these `VALUES`, such as scale=1000,consistency=off")
 	c.Flags().BoolVar(&asCSV, "csv", false, "the table as CSV")
 	c.Flags().BoolVar(&asJSON, "json", false, "the table as JSON, one object a line")
 	return c

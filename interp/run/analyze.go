@@ -65,7 +65,7 @@ func (a *analysis) Table(name string) (*lang.Table, error) {
 			out.Axes = append(out.Axes, x)
 		}
 	}
-	status, marks := slices.Index(cols, "status"), indexes(cols, flags())
+	status, marks := slices.Index(cols, "status"), indexes(cols, Flags())
 	failed, flagged, all := 0, 0, 0
 	err := a.rows.Each(from, func(row []any) error {
 		all++

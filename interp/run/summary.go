@@ -17,8 +17,8 @@ func indexes(columns, names []string) []int {
 	return out
 }
 
-// metrics are the columns of trials that the summary describes.
-func metrics() []string {
+// Metrics are the columns of trials that the summary describes.
+func Metrics() []string {
 	return []string{"throughput_ops_s", "mean_ms", "p50_ms", "p95_ms", "p99_ms", "p999_ms", "max_ms", "client_cpu_pct", "server_cpu_pct"}
 }
 
@@ -34,8 +34,8 @@ type CellSummary struct {
 	Flags               []string // set in any of its trials
 }
 
-// flags are the columns of trials that mark one.
-func flags() []string {
+// Flags are the columns of trials that mark one.
+func Flags() []string {
 	return []string{"client_bound", "overloaded", "throttled", "unsteady", "clock_jump", "errors_high"}
 }
 
@@ -60,7 +60,7 @@ func Summarize(dir string, m *Manifest) ([]CellSummary, error) {
 	for i, c := range m.Cells {
 		index[c.ID] = i
 	}
-	names := metrics()
+	names := Metrics()
 	values := make([][][]float64, len(m.Cells)) // by cell and metric
 	cols := schema.Table("trials").Columns()
 	failed := make([]int32, len(m.Cells))
@@ -71,7 +71,7 @@ func Summarize(dir string, m *Manifest) ([]CellSummary, error) {
 	cellOf := map[string]int{} // ok trials
 	cell, status, trial := slices.Index(cols, "cell_id"), slices.Index(cols, "status"), slices.Index(cols, "trial_id")
 	low, high := slices.Index(cols, "min_ms"), slices.Index(cols, "max_ms")
-	at, flagAt := indexes(cols, names), indexes(cols, flags())
+	at, flagAt := indexes(cols, names), indexes(cols, Flags())
 	reader := result.OpenRun(dir, schema)
 	err = reader.Each("trials", func(row []any) error {
 		i, ok := index[row[cell].(string)]
@@ -91,7 +91,7 @@ func Summarize(dir string, m *Manifest) ([]CellSummary, error) {
 			counts[i][k] += n
 		}
 		for k, c := range flagAt {
-			if f := flags()[k]; row[c] == true && !slices.Contains(flagged[i], f) {
+			if f := Flags()[k]; row[c] == true && !slices.Contains(flagged[i], f) {
 				flagged[i] = append(flagged[i], f)
 			}
 		}
