@@ -13,6 +13,11 @@
 //	bootstrap.go Resample: BCa intervals
 //	usl.go       USL: the universal scalability law
 //	trend.go     MannKendall, MSER5: is a series steady, and where does its warm-up end
+//	regression.go   Linear (least squares), ANOVA2 (two factors)
+//	changepoints.go ChangePoints (PELT), EnergySplit (E-divisive), LevelSplit, SteadyFrom, NoiseSigma
+//	design.go    Power, SampleSize, Fieller, ShortestMedianRanks, SDFactors
+//	plausible.go CheckLoad, CheckSummary, RunDifference, Amplification: can published numbers be?
+//	hdr.go       HDR: what other tools' histograms say; Corrected: for coordinated omission
 //	summary.go   Summarize: one sample's description; Stability: its class by CV
 //
 // Definitions and test vectors (testdata/vectors.json) were computed in R 4.2 and cross-checked with scipy.

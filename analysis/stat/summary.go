@@ -34,9 +34,11 @@ func Summarize(x []float64, confidence float64) (Summary, error) {
 // provisional is the sample size below which a class of stability may well change with further runs.
 const provisional = 10
 
-// Stability is the class of a CV in percent, not rounded: HIGH below 15, MEDIUM below 30, LOW from 30 on.
+// Stability is the class of a CV in percent, not rounded: HIGH below 15, MEDIUM below 30, LOW from 30 on, UNKNOWN for NaN.
 func Stability(cvPct float64) string {
 	switch {
+	case cvPct != cvPct:
+		return "UNKNOWN"
 	case cvPct < 15:
 		return "HIGH"
 	case cvPct < 30:

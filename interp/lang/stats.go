@@ -21,6 +21,7 @@ func statsModule() starlark.Value {
 		"anova": ofGroups(stat.ANOVA), "kruskal": ofGroups(stat.KruskalWallis), "brown_forsythe": ofGroups(stat.BrownForsythe),
 		"bonferroni": adjusted(stat.Bonferroni), "holm": adjusted(stat.Holm), "bh": adjusted(stat.BenjaminiHochberg),
 		"tost": statTOST, "usl": statUSL, "bootstrap": statBootstrap, "geomean": statGeomean, "wilcoxon": statWilcoxon, "quantile_interval": statQuantileInterval,
+		"summary_interval": statSummaryInterval, "run_difference": statRunDifference, "changepoints": statChangepoints, "linear": statLinear, "fieller": statFieller, "sample_size": statSampleSize,
 		"change_pct": statChange, "littles_law": statLittle,
 		"summary": statSummary, "penalty": statPenalty, "scalability": statScalability, "correlation_matrix": statMatrix,
 	} {
