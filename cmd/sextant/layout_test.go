@@ -56,7 +56,7 @@ func rows() []struct {
 		row     int
 		pattern string
 	}{
-		{7, `^cmd/sextant$`}, {6, `^builtins(/sidebyside)?$`}, {5, `^builtins/[a-z]+$`}, {4, `^builtins/workload/[a-z]+$`}, {4, `^interp/run$`}, {4, `^analysis/(report|importer)$`},
+		{7, `^cmd/sextant$`}, {6, `^builtins(/sidebyside)?$`}, {5, `^builtins/[a-z]+$`}, {4, `^builtins/workload/[a-z]+$`}, {4, `^interp/run$`}, {4, `^analysis/(report|importer|audit)$`},
 		{3, `^interp/(lang|load|result)$`}, {2, `^interp/driver(/drivertest|/sandbox)?$`}, {2, `^analysis/stat$`}, {1, `^interp/spec$`},
 	}
 }

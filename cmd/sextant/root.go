@@ -97,7 +97,7 @@ Parquet files that a notebook opens in one line.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &usageError{fmt.Errorf("%w\nsee: %s --help", err, c.CommandPath())}
 	})
-	root.AddCommand(e.planCommand(), e.checkCommand(), e.fmtCommand(), e.runCommand(), e.resumeCommand(), e.showCommand(), e.compareCommand(), e.reportCommand(), e.plotCommand(), e.analyzeCommand(), e.noiseCommand(), e.dataCommand(), e.opsCommand(), e.doctorCommand(), e.docCommand())
+	root.AddCommand(e.planCommand(), e.checkCommand(), e.fmtCommand(), e.runCommand(), e.resumeCommand(), e.showCommand(), e.compareCommand(), e.reportCommand(), e.auditCommand(), e.plotCommand(), e.analyzeCommand(), e.noiseCommand(), e.dataCommand(), e.opsCommand(), e.doctorCommand(), e.docCommand())
 	return root
 }
 
