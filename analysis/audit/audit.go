@@ -42,6 +42,15 @@ func Audit(name, text string, o Options) ([]Finding, error) {
 	var out []Finding
 	for _, t := range tables {
 		x := &auditor{Table: t, o: o}
+		for _, row := range t.Rows {
+			nums := make([]*Num, len(row))
+			for c, s := range row {
+				if v, ok := parse(s); ok {
+					nums[c] = &v
+				}
+			}
+			x.nums = append(x.nums, nums)
+		}
 		x.derived()
 		x.intervals()
 		x.deviations()
@@ -60,13 +69,14 @@ func Audit(name, text string, o Options) ([]Finding, error) {
 type auditor struct {
 	*Table
 	o     Options
+	nums  [][]*Num // of each cell; nil: it is no number
 	found []Finding
 }
 
 func (x *auditor) add(row int, check string, v Verdict, format string, a ...any) {
 	label := []string{}
 	for c, s := range x.Rows[row] {
-		if _, ok := parse(s); ok && c > 0 || len(label) == 2 {
+		if x.nums[row][c] != nil && c > 0 || len(label) == 2 {
 			break
 		}
 		label = append(label, s)
@@ -95,10 +105,10 @@ func (x *auditor) column(pattern string) int {
 
 // at is the number of a cell.
 func (x *auditor) at(row, col int) (Num, bool) {
-	if col < 0 {
+	if col < 0 || x.nums[row][col] == nil {
 		return Num{}, false
 	}
-	return parse(x.Rows[row][col])
+	return *x.nums[row][col], true
 }
 
 // captionNumber is the number in a phrase of the caption or of a head, such as "n = 60".

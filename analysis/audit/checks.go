@@ -197,7 +197,7 @@ func (x *auditor) counts() {
 	for row := range x.Rows {
 		t, st, ok := x.spread(row, time)
 		r, sr, ok2 := x.spread(row, rate)
-		if !ok || !ok2 {
+		if !ok || !ok2 || t.V <= 0 || r.V <= 0 {
 			continue
 		}
 		n := t.V * r.V

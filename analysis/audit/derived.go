@@ -35,12 +35,22 @@ func ratioRules() []rule {
 	return []rule{{"b / a", func(a, b Num) (float64, float64, bool) { return b.Lo / a.Hi, b.Hi / a.Lo, a.Lo > 0 && b.Lo >= 0 }}}
 }
 
+// widest is the number of columns from which the sources of others are not searched any more.
+const widest = 60
+
 // least is how many rows must follow from the same two columns before the others are called wrong.
-const least = 3
+const least = 2
 
 // derived finds, for each column of changes or ratios, the two columns it is made of: those from which most rows follow. Rows that
 // don't follow from them are inconsistent. Where no pair explains half of the rows nothing is said.
 func (x *auditor) derived() {
+	if len(x.Columns) > widest {
+		return
+	}
+	made := make([]bool, len(x.Columns)) // columns of changes are no sources of others
+	for c, head := range x.Columns {
+		made[c] = changeHead.MatchString(head)
+	}
 	for c, head := range x.Columns {
 		head = plain(head)
 		rules, what := changeRules(), "per cent change"
@@ -59,7 +69,7 @@ func (x *auditor) derived() {
 		for _, r := range rules {
 			for a := range x.Columns {
 				for b := range x.Columns {
-					if a == b || a == c || b == c || changeHead.MatchString(x.Columns[a]) || changeHead.MatchString(x.Columns[b]) {
+					if a == b || a == c || b == c || made[a] || made[b] {
 						continue
 					}
 					f := fit{rule: r, a: a, b: b}
@@ -77,7 +87,7 @@ func (x *auditor) derived() {
 				}
 			}
 		}
-		if best.hits < least && !(best.hits == best.all && best.hits >= 2) || 2*best.hits < best.all {
+		if best.hits < least || 2*best.hits < best.all {
 			continue
 		}
 		for row := range x.Rows {

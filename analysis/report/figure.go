@@ -8,11 +8,9 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/palette"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -347,129 +345,4 @@ func (f *Figure) bars(p *plot.Plot) error {
 	zero.Color, zero.Width = ink, 0.5
 	p.Add(zero)
 	return nil
-}
-
-// heatMap is a figure's grid as the plotter wants it.
-type heatMap struct {
-	f        *Figure
-	low, top float64
-}
-
-func (h heatMap) Dims() (c, r int) { return len(h.f.Labels), len(h.f.RowLabels) }
-func (h heatMap) X(c int) float64  { return float64(c) }
-func (h heatMap) Y(r int) float64  { return float64(r) }
-func (h heatMap) Min() float64     { return h.low }
-func (h heatMap) Max() float64     { return h.top }
-func (h heatMap) Z(c, r int) float64 {
-	if v := h.f.Grid[r][c]; v != nil {
-		return *v
-	}
-	return math.NaN()
-}
-
-// shades go from light to dark blue.
-type shades struct{}
-
-func (shades) Colors() []color.Color {
-	var out []color.Color
-	for i := range 64 {
-		t := float64(i) / 63
-		mix := func(a, b float64) uint8 { return uint8(a + (b-a)*t) }
-		out = append(out, color.NRGBA{mix(0xde, 0x08), mix(0xeb, 0x45), mix(0xf7, 0x94), 255})
-	}
-	return out
-}
-
-var _ palette.Palette = shades{}
-
-func (f *Figure) heat(p *plot.Plot) error {
-	h := heatMap{f: f, low: math.Inf(1), top: math.Inf(-1)}
-	for _, r := range f.Grid {
-		for _, v := range r {
-			if v != nil {
-				h.low, h.top = min(h.low, *v), max(h.top, *v)
-			}
-		}
-	}
-	if h.low == h.top {
-		h.low--
-	}
-	m := plotter.NewHeatMap(h, shades{})
-	m.NaN = color.Transparent
-	p.Add(m)
-	var marks []plot.Tick
-	for i, l := range f.RowLabels {
-		marks = append(marks, plot.Tick{Value: float64(i), Label: l})
-	}
-	p.Y.Tick.Marker = plot.ConstantTicks(marks)
-	p.Y.Tick.LineStyle.Width = 0
-	labels := plotter.XYLabels{}
-	var dark []bool
-	for r, row := range f.Grid {
-		for c, v := range row {
-			if v == nil {
-				continue
-			}
-			labels.XYs, labels.Labels = append(labels.XYs, plotter.XY{X: float64(c), Y: float64(r)}), append(labels.Labels, Number(v))
-			dark = append(dark, (*v-h.low)/(h.top-h.low) > 0.5)
-		}
-	}
-	text, err := plotter.NewLabels(labels)
-	if err != nil {
-		return err
-	}
-	for i := range text.TextStyle {
-		s := &text.TextStyle[i]
-		s.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: 9}
-		s.XAlign, s.YAlign = draw.XCenter, draw.YCenter
-		s.Color = color.NRGBA{0x11, 0x11, 0x11, 255}
-		if dark[i] {
-			s.Color = color.White
-		}
-	}
-	p.Add(text)
-	return nil
-}
-
-// shortTicks writes the labels of an axis without needless digits: 20k for 20000.
-func shortTicks(of plot.Ticker) func(lo, hi float64) []plot.Tick {
-	return func(lo, hi float64) []plot.Tick {
-		ticks := of.Ticks(lo, hi)
-		for i := range ticks {
-			if ticks[i].Label != "" {
-				ticks[i].Label = shortNumber(ticks[i].Value)
-			}
-		}
-		return ticks
-	}
-}
-
-func shortNumber(v float64) string {
-	a := math.Abs(v)
-	for _, u := range []struct {
-		size float64
-		name string
-	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		if a >= u.size {
-			return strconv.FormatFloat(v/u.size, 'g', 4, 64) + u.name
-		}
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
-}
-
-// logTicks are 1, 2, 5 in every decade where there are few, else the decades.
-func logTicks(lo, hi float64) []plot.Tick {
-	var out []plot.Tick
-	steps := []float64{1, 2, 5}
-	if hi/lo > 1000 {
-		steps = steps[:1]
-	}
-	for e := math.Floor(math.Log10(lo)); e <= math.Ceil(math.Log10(hi)); e++ {
-		for _, s := range steps {
-			if v := s * math.Pow(10, e); v >= lo*0.999 && v <= hi*1.001 {
-				out = append(out, plot.Tick{Value: v, Label: shortNumber(v)})
-			}
-		}
-	}
-	return out
 }

@@ -6,6 +6,7 @@
 //	cells.go  Cells: the table of an experiment's cells, best values in bold
 //	compare.go  Compare: effects with intervals, adjusted p, verdicts in words
 //	figure.go  Figure: lines, bars, heat maps as SVG and PNG
+//	heat.go, ticks.go  heat maps; the labels of axes
 //	page.go    Page: a report as one HTML file (page.html, page.css, page.js)
 package report
 
