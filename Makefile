@@ -30,8 +30,8 @@ bench-load:
 lint:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not gofmt-ed:"; echo "$$out"; exit 1; fi
 	go vet ./...
-	go run ./cmd/sextant fmt --check experiments/*.star
-	go run ./cmd/sextant check experiments/*.star
+	go run ./cmd/sextant fmt --check experiments/*.star experiments/studies/*.star
+	go run ./cmd/sextant check experiments/*.star experiments/studies/[!t]*.star
 
 generate:
 	go test ./interp/result -run TestSchemaDocument -update
