@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -76,6 +77,16 @@ func BenchmarkHundredThousandTrials(b *testing.B) {
 		begin = time.Now()
 		sealBig(b, rep.Dir, m)
 		b.ReportMetric(time.Since(begin).Seconds(), "s-seal")
+		for _, x := range [][]string{{"show", rep.Dir}, {"compare", rep.Dir, "--by", "scale", "--baseline", "0"}, {"report", rep.Dir}} {
+			begin = time.Now()
+			var used runtime.MemStats
+			if code := run(b.Context(), &env{args: x, lookup: os.LookupEnv, stdout: io.Discard, stderr: os.Stderr}); code != exitFine {
+				b.Fatal(x, code)
+			}
+			runtime.ReadMemStats(&used)
+			b.ReportMetric(time.Since(begin).Seconds(), "s-"+x[0])
+			b.ReportMetric(float64(used.HeapSys)/(1<<20), "MiB-heap-"+x[0]) // what was ever asked of the system
+		}
 		if keep := os.Getenv("SEXTANT_BENCH_KEEP"); keep != "" {
 			if err := os.Rename(rep.Dir, keep); err != nil {
 				b.Fatal(err)
@@ -127,8 +138,10 @@ func writeTrials(b *testing.B, dir string, plan *engine.Plan) (peak uint64) {
 			Succeeded: p(int64(1000)), Attempts: p(int64(1000)), Throughput: p(1000.0 + float64(i%17)), MinMs: p(0.1), P50Ms: p(0.5), P95Ms: p(0.9), P99Ms: p(1.5), MaxMs: p(2.0)}
 		err = sink.AppendCell("trials", row, plan.Experiment.Cells[s.Cell].Values)
 		for k := range 20 {
-			err = errors.Join(err, sink.Append("latencies", result.LatencyRow{TrialID: t.ID, Operation: "read", Kind: "response", LowerMs: float64(k) / 10, UpperMs: float64(k)/10 + 0.1, Count: 50}),
-				sink.Append("intervals", result.IntervalRow{TrialID: t.ID, Operation: "read", Phase: "window", Interval: int32(k), DurationS: 0.05, Count: 50, Rate: 1000}))
+			err = errors.Join(err, sink.Append("latencies", result.LatencyRow{TrialID: t.ID, Operation: "read", Kind: "response", LowerMs: float64(k) / 10, UpperMs: float64(k)/10 + 0.1, Count: 50}))
+		}
+		for k := range 100 {
+			err = errors.Join(err, sink.Append("intervals", result.IntervalRow{TrialID: t.ID, Operation: "read", Phase: "window", Interval: int32(k), StartS: float64(k) / 100, DurationS: 0.01, Count: 10, Rate: 1000}))
 		}
 		err = errors.Join(err, sink.Commit(t.ID), journal.Add(engine.Entry{At: time.Now(), Event: "trial", Trial: t.ID, Status: "ok"}))
 		if err == nil && sink.Due() {

@@ -264,11 +264,19 @@ func environmentSection(r *result.Reader, schema *result.Schema) (report.Section
 	return s, err
 }
 
-// timeline is the sum over operations and what it was in each repeat, for one interval of one cell.
+// timeline is one interval of one cell: the rates of its trials, each summed up over the operation types, and the slowest operation.
 type timeline struct {
-	start  float64
-	counts []float64 // rates, one a trial
-	worst  float64
+	start       float64
+	n           int // trials
+	sum, lo, hi float64
+	worst       float64
+}
+
+func (t *timeline) add(rate float64) {
+	if t.n++; t.n == 1 {
+		t.lo, t.hi = rate, rate
+	}
+	t.sum, t.lo, t.hi = t.sum+rate, min(t.lo, rate), max(t.hi, rate)
 }
 
 // series draws the rate and the slowest operation over the window, and the distribution of response times.
@@ -282,16 +290,22 @@ func (v *view) series(r *result.Reader, schema *result.Schema) (over, hist []*re
 	}); err != nil {
 		return nil, nil, err
 	}
-	type key struct {
-		trial    string
-		interval int32
-	}
-	rates := map[key]float64{}
+	rates, of := map[int32]float64{}, ""      // of the trial at hand: a trial's rows stand together
 	lines := map[string]map[int32]*timeline{} // by cell
+	flush := func() {
+		for i, rate := range rates {
+			lines[cellOf[of]][i].add(rate)
+		}
+		clear(rates)
+	}
 	if err := tableOf(r, schema, "intervals", []string{"trial_id", "phase", "interval", "start_s", "rate_ops_s", "max_ms"}, func(row []any) error {
 		cell, ok := cellOf[row[0].(string)]
 		if !ok || row[1] != "window" {
 			return nil
+		}
+		if trial := row[0].(string); trial != of {
+			flush()
+			of = trial
 		}
 		i := row[2].(int32)
 		if lines[cell] == nil {
@@ -300,7 +314,7 @@ func (v *view) series(r *result.Reader, schema *result.Schema) (over, hist []*re
 		if lines[cell][i] == nil {
 			lines[cell][i] = &timeline{start: row[3].(float64)}
 		}
-		rates[key{row[0].(string), i}] += row[4].(float64)
+		rates[i] += row[4].(float64)
 		if m, ok := row[5].(float64); ok {
 			lines[cell][i].worst = max(lines[cell][i].worst, m)
 		}
@@ -308,10 +322,7 @@ func (v *view) series(r *result.Reader, schema *result.Schema) (over, hist []*re
 	}); err != nil {
 		return nil, nil, err
 	}
-	for k, rate := range rates {
-		l := lines[cellOf[k.trial]][k.interval]
-		l.counts = append(l.counts, rate)
-	}
+	flush()
 	bins := map[string]map[int]float64{}
 	if err := tableOf(r, schema, "latencies", []string{"trial_id", "kind", "lower_ms", "upper_ms", "count"}, func(row []any) error {
 		cell, ok := cellOf[row[0].(string)]
@@ -326,12 +337,12 @@ func (v *view) series(r *result.Reader, schema *result.Schema) (over, hist []*re
 	}); err != nil {
 		return nil, nil, err
 	}
-	figures, of := v.facets(v.axes)
+	figures, by := v.facets(v.axes)
 	for _, f := range v.groups(v.all(), figures) {
-		rate := &report.Figure{Title: v.titled("Rate", figures, f.name), Of: v.names(of), XLabel: "second of the window", YLabel: "ops/s", Note: "Mean of the trials, bands: lowest and highest of them."}
-		slow := &report.Figure{Title: v.titled("Slowest operation", figures, f.name), Of: v.names(of), XLabel: "second of the window", YLabel: "ms", LogY: true, Note: "Of each interval, over all trials."}
-		dist := &report.Figure{Title: v.titled("Response times", figures, f.name), Of: v.names(of), XLabel: "response time (ms)", YLabel: "% of operations", LogX: true, Note: "Share in each of 20 bins a decade, all trials together."}
-		for _, g := range v.groups(f.cells, of) {
+		rate := &report.Figure{Title: v.titled("Rate", figures, f.name), Of: v.names(by), XLabel: "second of the window", YLabel: "ops/s", Note: "Mean of the trials, bands: lowest and highest of them."}
+		slow := &report.Figure{Title: v.titled("Slowest operation", figures, f.name), Of: v.names(by), XLabel: "second of the window", YLabel: "ms", LogY: true, Note: "Of each interval, over all trials."}
+		dist := &report.Figure{Title: v.titled("Response times", figures, f.name), Of: v.names(by), XLabel: "response time (ms)", YLabel: "% of operations", LogX: true, Note: "Share in each of 20 bins a decade, all trials together."}
+		for _, g := range v.groups(f.cells, by) {
 			rate.Series = append(rate.Series, rateSeries(g.name, lines[g.cells[0].Cell.ID]))
 			slow.Series = append(slow.Series, slowSeries(g.name, lines[g.cells[0].Cell.ID]))
 			dist.Series = append(dist.Series, distribution(g.name, bins[g.cells[0].Cell.ID]))
@@ -357,14 +368,10 @@ func intervalsOf(l map[int32]*timeline) []*timeline {
 func rateSeries(name string, l map[int32]*timeline) report.Series {
 	s := report.Series{Name: name}
 	for _, t := range intervalsOf(l) {
-		mean := 0.0
-		for _, c := range t.counts {
-			mean += c / float64(len(t.counts))
-		}
+		mean := t.sum / float64(max(t.n, 1))
 		s.X, s.Y = append(s.X, t.start), append(s.Y, &mean)
-		if len(t.counts) > 1 {
-			lo, hi := slices.Min(t.counts), slices.Max(t.counts)
-			s.Lo, s.Hi = append(s.Lo, &lo), append(s.Hi, &hi)
+		if t.n > 1 {
+			s.Lo, s.Hi = append(s.Lo, &t.lo), append(s.Hi, &t.hi)
 		}
 	}
 	return s
