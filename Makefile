@@ -25,6 +25,7 @@ bench: build
 bench-load:
 	go test -run '^$$' -bench 'Recorder|Engine|OpenLoop|ThousandClients|LongRun' -benchmem ./interp/load
 	go test -run '^$$' -bench AgainstPgbench -benchtime 1x -timeout 20m ./builtins/postgres
+	go test -run '^$$' -bench 'Pipelines|AgainstRedis' -benchtime 1x -timeout 20m ./builtins/redis
 	go test -run '^$$' -bench AgainstSysbench -benchtime 1x -timeout 20m ./builtins/mysql
 
 lint:

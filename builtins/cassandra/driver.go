@@ -50,7 +50,7 @@ func Driver() driver.Driver {
 			{Name: "read", Doc: "of reads alone: read=one+write=all", Values: words()},
 			{Name: "write", Doc: "of writes alone", Values: words("any", "a hint on the coordinator is enough: no replica needs to have the write")},
 		},
-		Ops: []string{string(driver.Read), string(driver.Update), string(driver.Insert), string(driver.Delete), string(driver.Scan), string(driver.ReadModifyWrite)},
+		Ops: driver.RecordActions(),
 	}, Open: openSystem, Installed: installed}
 }
 

@@ -51,7 +51,7 @@ func Driver() driver.Driver {
 				"secondaryPreferred", "a secondary while there is one", "nearest", "the member that answers soonest")},
 		},
 		CheckLevel: checkLevel,
-		Ops:        []string{string(driver.Read), string(driver.Update), string(driver.Insert), string(driver.Delete), string(driver.Scan), string(driver.ReadModifyWrite)},
+		Ops:        driver.RecordActions(),
 	}, Open: openSystem, Installed: installed}
 }
 

@@ -20,6 +20,7 @@ import (
 func Driver() driver.Driver {
 	return driver.Driver{SystemType: spec.SystemType{
 		Name: "mysql",
+		Ops:  driver.SQLActions(),
 		Doc:  "MySQL from version 5.7 on and MariaDB from 10.4 on: one that exists, or a throwaway MariaDB from installed binaries, alone or as a Galera cluster.",
 		Makers: []spec.Maker{
 			{Name: "server", Doc: "a server that exists", Positional: 1, Check: driver.CheckTLS, Params: append([]spec.Param{

@@ -18,6 +18,7 @@ import (
 func Driver() driver.Driver {
 	return driver.Driver{SystemType: spec.SystemType{
 		Name: "postgres",
+		Ops:  driver.SQLActions(),
 		Doc:  "PostgreSQL from version 12 on: one that exists, or a throwaway cluster from installed binaries.",
 		Makers: []spec.Maker{
 			{Name: "server", Doc: "a server that exists", Positional: 1, Params: []spec.Param{

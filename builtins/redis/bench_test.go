@@ -64,3 +64,39 @@ func BenchmarkAgainstRedisBenchmark(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkPipelines compares SET and GET of 3 bytes at 50 clients, one command at a time and 64, with redis-benchmark in turns.
+func BenchmarkPipelines(b *testing.B) {
+	tool, err := exec.LookPath("redis-benchmark")
+	if err != nil {
+		b.Skipf("SKIP: %v", err)
+	}
+	s := local(b, map[string]any{"appendonly": false})
+	port := s.opt.Addr[strings.LastIndexByte(s.opt.Addr, ':')+1:]
+	for _, test := range []string{"set", "get"} {
+		for _, depth := range []int{1, 64} {
+			b.Run(fmt.Sprintf("%s-%d", test, depth), func(b *testing.B) {
+				w := sidebyside.Workload(b, "redis", map[string]any{"tests": test})
+				if err := s.Load(b.Context(), w.Shape(), "0123456789abcdef", w); err != nil {
+					b.Fatal(err)
+				}
+				for b.Loop() {
+					sidebyside.Run(b, "redis-benchmark", func() sidebyside.Turn {
+						return sidebyside.Pipelined(b, w, 50, depth, func(ctx context.Context) (driver.Session, error) { return s.Session(ctx, spec.Level{}) })
+					}, func() sidebyside.Turn {
+						out, err := exec.Command(tool, "-h", "127.0.0.1", "-p", port, "-a", s.opt.Password, "-n", fmt.Sprint(150_000*min(depth, 12)), "-c", "50", "-P", fmt.Sprint(depth), "-t", test, "--csv").Output()
+						if err != nil {
+							b.Fatal(err)
+						}
+						lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+						var rate float64
+						if _, err := fmt.Sscan(strings.Trim(strings.Split(lines[len(lines)-1], ",")[1], `"`), &rate); err != nil {
+							b.Fatalf("%s: %v", out, err)
+						}
+						return sidebyside.Turn{Rate: rate} // it runs for a number of requests
+					})
+				}
+			})
+		}
+	}
+}

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sextant/interp/driver"
@@ -40,8 +41,11 @@ func state(x *wire) (fingerprint string, records int64, empty bool, err error) {
 	return fingerprint, n - 1 - index, false, nil
 }
 
-// one says whether a workload fits: a database holds one table.
+// one says whether a workload fits: a database holds one table of records, or any number of keys of other kinds.
 func one(w *driver.Workload) error {
+	if len(w.Tables) > 0 && !slices.ContainsFunc(w.Tables, func(t driver.Table) bool { return t.Store == "" }) {
+		return nil
+	}
 	if len(w.Tables) != 1 {
 		return fmt.Errorf("a Redis database holds one table of records, not %d", len(w.Tables))
 	}
@@ -58,6 +62,11 @@ func (s *system) Inspect(ctx context.Context, w *driver.Workload) (st driver.Dat
 			return err
 		}
 		st = driver.DatasetState{Exists: true, Ours: fp != "", Rows: []int64{n}}
+		if w.Tables[0].Store != "" {
+			if st.Rows, err = sizes(x, w.Tables, n); err != nil {
+				return err
+			}
+		}
 		if !strings.HasPrefix(fp, "loading ") {
 			st.Fingerprint = fp
 		}
@@ -87,7 +96,6 @@ func (s *system) Load(ctx context.Context, w *driver.Workload, fingerprint strin
 	if err := one(w); err != nil {
 		return err
 	}
-	t := w.Tables[0]
 	return s.with(ctx, func(x *wire) error {
 		if err := s.foreign(x); err != nil {
 			return err
@@ -98,28 +106,9 @@ func (s *system) Load(ctx context.Context, w *driver.Workload, fingerprint strin
 		if _, err := x.call("SET", markerKey, "loading "+fingerprint); err != nil {
 			return err
 		}
-		var row driver.Row
-		n := rows.Rows(0)
-		for at := int64(0); at < n; at += batch {
-			if err := ctx.Err(); err != nil {
+		for k := range w.Tables {
+			if err := fill(ctx, x, &w.Tables[k], k, rows); err != nil {
 				return err
-			}
-			replies := 0
-			for i := at; i < min(at+batch, n); i++ {
-				rows.Row(0, i, &row)
-				replies += hset(x, &t, row.Key, nil, row.Values)
-				if t.Ordered {
-					replies += zadd(x, row.Key)
-				}
-			}
-			if err := x.flush(); err != nil {
-				return err
-			}
-			for range replies {
-				var c sum
-				if err := x.count(&c); err != nil {
-					return fmt.Errorf("loading: %w", err)
-				}
 			}
 		}
 		if _, err := x.call("SET", markerKey, fingerprint); err != nil {
@@ -127,6 +116,87 @@ func (s *system) Load(ctx context.Context, w *driver.Workload, fingerprint strin
 		}
 		return nil
 	})
+}
+
+// fill loads one table in pipelined batches.
+func fill(ctx context.Context, x *wire, t *driver.Table, index int, rows driver.RowSource) error {
+	var row driver.Row
+	n := rows.Rows(index)
+	for at := int64(0); at < n; at += batch {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		replies := 0
+		for i := at; i < min(at+batch, n); i++ {
+			rows.Row(index, i, &row)
+			if t.Store != "" {
+				replies += put(x, t, &row)
+				continue
+			}
+			replies += hset(x, t, row.Key, nil, row.Values)
+			if t.Ordered {
+				replies += zadd(x, row.Key)
+			}
+		}
+		if err := x.flush(); err != nil {
+			return err
+		}
+		for range replies {
+			var c sum
+			if err := x.count(&c); err != nil {
+				return fmt.Errorf("loading: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// put writes the command that adds a row to a store.
+func put(x *wire, t *driver.Table, row *driver.Row) int {
+	var words [][]byte
+	switch t.Store {
+	case "string":
+		words = [][]byte{[]byte("SET"), append([]byte(t.Name+":"), row.Key...), row.Values[0]}
+	case "list":
+		words = [][]byte{[]byte("RPUSH"), []byte(t.Name), row.Values[0]}
+	case "set":
+		words = [][]byte{[]byte("SADD"), []byte(t.Name), row.Values[0]}
+	case "fields":
+		words = [][]byte{[]byte("HSET"), []byte(t.Name), row.Key, row.Values[0]}
+	case "zset":
+		words = [][]byte{[]byte("ZADD"), []byte(t.Name), row.Key, row.Values[0]}
+	default:
+		words = [][]byte{[]byte("XADD"), []byte(t.Name), []byte("*"), []byte("myfield"), row.Values[0]}
+	}
+	x.begin(len(words))
+	for _, w := range words {
+		x.part(w)
+	}
+	return 1
+}
+
+// sizes counts the rows of stores: the elements of each, and for strings the keys that are none of the others.
+func sizes(x *wire, tables []driver.Table, keys int64) ([]int64, error) {
+	out := make([]int64, len(tables))
+	strings := -1
+	for i, t := range tables {
+		command := map[string]string{"list": "LLEN", "set": "SCARD", "zset": "ZCARD", "fields": "HLEN", "stream": "XLEN"}[t.Store]
+		if command == "" {
+			strings = i
+			continue
+		}
+		v, err := x.call(command, t.Name)
+		if err != nil {
+			return nil, err
+		}
+		if out[i], _ = v.(int64); out[i] > 0 {
+			keys--
+		}
+	}
+	if strings >= 0 {
+		out[strings] = keys
+	}
+	return out, nil
 }
 
 // hset writes HSET key field value ...; fields nil: all. It returns 1, the number of replies.

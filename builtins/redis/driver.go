@@ -16,7 +16,7 @@ import (
 func Driver() driver.Driver {
 	return driver.Driver{SystemType: spec.SystemType{
 		Name: "redis",
-		Ops:  []string{string(driver.Read), string(driver.Update), string(driver.Insert), string(driver.Delete), string(driver.Scan), string(driver.ReadModifyWrite)},
+		Ops:  append(driver.RecordActions(), string(driver.Command)),
 		Doc:  "Redis from version 6 on: one that exists, or a throwaway server from the installed binary. No cluster.",
 		Makers: []spec.Maker{
 			{Name: "server", Doc: "a server that exists; the database of the URL must be empty or sextant's", Positional: 1, Params: []spec.Param{

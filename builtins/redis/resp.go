@@ -118,7 +118,7 @@ func number(l []byte) (int64, error) {
 // sum is what counts of a reply: the number of leaves that are not nil, their bytes, and the value of an integer.
 type sum struct {
 	leaves, bytes, integer int64
-	nilReply               bool
+	nilReply, empty        bool // the reply was nil; a list without elements
 }
 
 // count reads one reply and adds it up. An error reply is a *driver.Error, and the connection goes on.
@@ -159,6 +159,7 @@ func (x *wire) count(s *sum) error {
 			s.nilReply = true
 			return nil
 		}
+		s.empty = n == 0
 		var first error
 		for range n {
 			if err := x.count(s); err != nil {

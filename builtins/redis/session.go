@@ -16,6 +16,7 @@ type session struct {
 	wait   string // replicas that each write waits for; "" none
 	w      *driver.Workload
 	ops    []driver.OpType
+	queued int // commands of the batch that is not sent yet
 	number []byte
 	keys   [][]byte // of a scan; reused
 }
@@ -48,6 +49,11 @@ func (s *session) Prepare(_ context.Context, w *driver.Workload) error {
 		return err
 	}
 	s.w, s.ops = w, w.All()
+	for _, o := range s.ops {
+		if o.Action == driver.Command && s.wait != "" {
+			return &driver.Error{Class: driver.Other, Err: fmt.Errorf("the level wait=%s is for records: commands of one's own are sent without WAIT", s.wait)}
+		}
+	}
 	return nil
 }
 
@@ -81,7 +87,58 @@ func (s *session) Do(_ context.Context, op *driver.Op, reply *driver.Reply) erro
 		reply.Bytes = bytes
 		return err
 	}
+	if s.ops[op.Type].Action == driver.Command {
+		if err := s.Queue(op); err != nil {
+			return err
+		}
+		if err := s.x.flush(); err != nil {
+			return err
+		}
+		var err error
+		reply.Rows, reply.Bytes, err = s.reply()
+		s.queued = 0
+		return err
+	}
 	return &driver.Error{Class: driver.Other, Err: fmt.Errorf("Redis can't do the action %q", s.ops[op.Type].Action)}
+}
+
+// Queue writes a command's words.
+func (s *session) Queue(op *driver.Op) error {
+	s.x.begin(len(op.Values))
+	for _, w := range op.Values {
+		s.x.part(w)
+	}
+	s.queued++
+	return nil
+}
+
+// Flush sends the batch and reads its replies.
+func (s *session) Flush(_ context.Context, done func(i int, rows int64, err error)) error {
+	n := s.queued
+	s.queued = 0
+	if err := s.x.flush(); err != nil {
+		return err
+	}
+	for i := range n {
+		rows, _, err := s.reply()
+		if s.x.torn {
+			return err
+		}
+		done(i, rows, err)
+	}
+	return nil
+}
+
+// reply reads the reply of a command: nil and an empty list are no rows.
+func (s *session) reply() (rows, bytes int64, err error) {
+	var c sum
+	if err := s.x.count(&c); err != nil {
+		return 0, 0, err
+	}
+	if c.leaves == 0 && (c.nilReply || c.empty) {
+		return 0, 0, nil
+	}
+	return max(c.leaves, 1), c.bytes, nil
 }
 
 func (s *session) read(key []byte, reply *driver.Reply) error {

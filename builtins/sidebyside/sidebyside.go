@@ -95,6 +95,12 @@ func cpuOf(who int) time.Duration {
 // Offered is a turn of the engine in a closed loop.
 func Offered(b *testing.B, w load.Workload, clients int, open func(ctx context.Context) (driver.Session, error)) Turn {
 	b.Helper()
+	return Pipelined(b, w, clients, 1, open)
+}
+
+// Pipelined is Offered with batches of a depth.
+func Pipelined(b *testing.B, w load.Workload, clients, depth int, open func(ctx context.Context) (driver.Session, error)) Turn {
+	b.Helper()
 	var used [2]time.Duration
 	mark := func(begin bool) {
 		i := 1
@@ -103,7 +109,7 @@ func Offered(b *testing.B, w load.Workload, clients int, open func(ctx context.C
 		}
 		used[i] = cpuOf(syscall.RUSAGE_SELF)
 	}
-	res, err := load.Run(b.Context(), load.Config{Clients: clients, Warmup: 200 * time.Millisecond, Window: Window, Interval: time.Second, Drain: time.Second, Workload: w, OnWindow: mark,
+	res, err := load.Run(b.Context(), load.Config{Clients: clients, Pipeline: depth, Warmup: 200 * time.Millisecond, Window: Window, Interval: time.Second, Drain: time.Second, Workload: w, OnWindow: mark,
 		Open: func(ctx context.Context, _ int) (driver.Session, error) { return open(ctx) }})
 	if err != nil {
 		b.Fatal(err)

@@ -24,6 +24,7 @@ func Driver() driver.Driver {
 		}}
 	return driver.Driver{SystemType: spec.SystemType{
 		Name: "sqlite",
+		Ops:  driver.SQLActions(),
 		Doc:  "SQLite within sextant's own process. Clients are connections; writers take turns, as SQLite has it.",
 		Makers: []spec.Maker{
 			{Name: "local", Doc: "a throwaway file in write-ahead-log mode, removed at the end", Params: []spec.Param{wait}},

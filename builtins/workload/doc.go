@@ -10,6 +10,7 @@
 //	records.go  workload.records(mix=...): own mixes
 //	pgbench.go  workload.pgbench(...): pgbench's tables and scripts; its language is in pgscript
 //	sysbench.go workload.sysbench(...): sysbench's tables, scripts and distributions
+//	redis.go    workload.redis(...): redis-benchmark's tests and mixes of them
 //	sql.go      workload.sql(...): statements and transactions of one's own
 //	script.go   workload.script(fn): a function of the script as the operation; scripttx.go: what its tx can do
 //	fieldgen.go generators of fields and parameters (random_int, choice, ...); words.go: people's names and the like

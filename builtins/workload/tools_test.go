@@ -208,3 +208,62 @@ func (f *failing) Run(ctx context.Context, n int, args []driver.Arg, res *driver
 	}
 	return f.quiet.Run(ctx, n, args, res)
 }
+
+// redis-benchmark's tests: what is wrong is named; weights hold; what a test takes is there and differs; nothing is allocated.
+func TestRedisWorkload(t *testing.T) {
+	for _, x := range []struct {
+		tests any
+		want  string
+	}{{"sett", `name "sett"`}, {[]any{"set", int64(1)}, `name ""`}, {map[string]any{"set": int64(-1)}, "the weight -1"}, {map[string]any{"set": int64(0)}, "none a weight above 0"}, {int64(3), "must be a test's name"}} {
+		if _, err := resolve(t, "redis", map[string]any{"tests": x.tests}); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%v: %v", x.tests, err)
+		}
+	}
+	w, err := resolve(t, "redis", map[string]any{"tests": map[string]any{"set": int64(1), "get": int64(3), "spop": int64(1)}, "keyspace": int64(50), "elements": int64(200)})
+	if err != nil || !w.Pipelines || !w.Resizes || !w.Modifies || w.Dataset.Rows != 250 {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	if only, err := resolve(t, "redis", map[string]any{"tests": "get"}); err != nil || only.Resizes || only.Modifies || only.Dataset.Rows != 1 {
+		t.Errorf("%+v, %v", only, err)
+	}
+	l, err := New(w, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	var row driver.Row
+	for table, x := range l.Shape().Tables {
+		for i := range x.Rows {
+			l.Row(table, i, &row)
+			id := x.Store + " " + string(row.Key)
+			if x.Store == "set" {
+				id = x.Store + " " + string(row.Values[0])
+			}
+			seen[id] = true
+		}
+	}
+	if len(seen) != 250 || !seen["string 000000000049"] || !seen["set element:000000000199"] {
+		t.Errorf("%d different rows", len(seen))
+	}
+	g := l.Client(0)
+	var r load.Rand
+	var op driver.Op
+	count := map[string]float64{}
+	next := func() {
+		g.Next(&r, &op)
+		r.Uint64()
+	}
+	for range 10_000 {
+		next()
+		count[l.Shape().Ops[op.Type].Name]++
+		if name := string(op.Values[0]); name == "GET" && !seen["string "+strings.TrimPrefix(string(op.Values[1]), "key:")] {
+			t.Fatalf("GET takes %s", op.Values[1])
+		}
+	}
+	if math.Abs(count["get"]-6000) > 250 || math.Abs(count["set"]-2000) > 200 {
+		t.Errorf("%v", count)
+	}
+	if a := testing.AllocsPerRun(100, next); a > 0 {
+		t.Errorf("%v allocations", a)
+	}
+}

@@ -96,6 +96,13 @@ func (t *tracer) Do(_ context.Context, op *driver.Op, reply *driver.Reply) error
 // describe is an operation on records in words.
 func (t *tracer) describe(op *driver.Op) string {
 	o := t.shape.All()[op.Type]
+	if o.Action == driver.Command {
+		var words []string
+		for _, w := range op.Values {
+			words = append(words, short(w))
+		}
+		return strings.Join(words, " ")
+	}
 	table := &t.shape.Tables[o.Table]
 	out := fmt.Sprintf("%s %s %s", o.Name, table.Name, op.Key)
 	if o.Action == driver.Scan {

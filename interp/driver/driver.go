@@ -186,6 +186,9 @@ type Table struct {
 	Volatile bool
 	// Hot: few rows that operations update all the time. A Trimmer tidies it up before each trial.
 	Hot bool
+	// Store is what holds the rows where a system has several kinds of values: "string", "list", "set", "zset", "fields" (of one hash), "stream" under the
+	// table's name; "": records of fields. A string's key is the table's name, a colon and the row's.
+	Store string
 	// Ordered: scans in key order are needed (a system without ordered keys keeps an index of its own).
 	Ordered bool
 }
@@ -221,6 +224,27 @@ const (
 	Scan            Action = "scan"              // up to Limit rows in key order, from a key
 	ReadModifyWrite Action = "read-modify-write" // read all fields, then update some, as two requests without a transaction
 )
+
+// Command is a command of the system's own protocol: Op.Values are its words. A reply that says nothing is there has no rows.
+const Command Action = "command"
+
+// RecordActions are the actions on records, SQLActions those of systems that run SQL, as spec.SystemType.Ops lists them.
+func RecordActions() []string {
+	return []string{string(Read), string(Update), string(Insert), string(Delete), string(Scan), string(ReadModifyWrite)}
+}
+
+// SQLActions are what a system that runs SQL can do.
+func SQLActions() []string { return append(RecordActions(), string(Transaction)) }
+
+// A Batcher is a Session that can send several operations before it reads the first reply.
+type Batcher interface {
+	Session
+	// Queue adds an operation to the batch; its slices may be used again at once.
+	Queue(op *Op) error
+	// Flush sends the batch as one and calls done for each reply as it is read, in order, with what Do would have given. An
+	// error of its own means that the connection is gone; done was not called for the operations left.
+	Flush(ctx context.Context, done func(i int, rows int64, err error)) error
+}
 
 // An OpType is one operation type of a workload.
 type OpType struct {

@@ -208,17 +208,20 @@ func (ev *evaluator) value(k *spec.ValueType) builtin {
 	}
 }
 
-// closed is closed(clients, think=): N clients, each with its session, one operation after the other.
+// closed is closed(clients, think=, pipeline=): N clients, each with its session, one operation after the other.
 func (ev *evaluator) closed(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	at := ev.here(t)
 	table := []spec.Param{{Name: "clients", Kind: spec.KindInt, Required: true, Check: clientCount},
-		{Name: "think", Kind: spec.KindDuration, Check: notNegative}}
+		{Name: "think", Kind: spec.KindDuration, Check: notNegative}, {Name: "pipeline", Kind: spec.KindInt, Default: int64(1), Check: spec.Between(1, 10_000)}}
 	p, _, ok := ev.params(at, b.Name(), table, 1, args, kwargs)
 	if !ok {
 		return invalid{}, nil
 	}
 	l := closedLoad(p["clients"].(int64))
 	l.l.Think, _ = asDuration(p["think"])
+	if n := p["pipeline"].(int64); n > 1 {
+		l.l.Pipeline = int(n)
+	}
 	return l, nil
 }
 

@@ -220,6 +220,12 @@ func (r *resolver) build(t [fields]int32, where func(f int) (site, argument)) *s
 	if s, is := r.value(fReset, t[fReset]).(string); is {
 		m.Reset = s
 	}
+	if m.Load.Pipeline > 1 && !work.Pipelines {
+		bad(fLoad, fmt.Sprintf("workload %s can't be pipelined", work.Type), "workload.redis can; pgbench's scripts have \\startpipeline")
+	}
+	if m.Load.Pipeline > 1 && m.Retry.Max > 0 {
+		bad(fRetry, "can't be used with a pipeline: the operations behind the one that is tried again are under way already", "")
+	}
 	switch {
 	case m.Interval > m.Window:
 		bad(fInterval, fmt.Sprintf("an interval of %v is longer than the measured %v", m.Interval, m.Window), "")

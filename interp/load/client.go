@@ -95,6 +95,10 @@ func (c *client) run(ctx context.Context) {
 		think = int64(c.t.cfg.Think)
 	)
 	c.rec.split = open
+	if c.t.cfg.Pipeline > 1 {
+		c.batches(ctx)
+		return
+	}
 	for i := uint64(0); ctx.Err() == nil; i++ {
 		due, ok := c.next(ctx, i, &op)
 		if !ok || !c.t.more(due, open) {

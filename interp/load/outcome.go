@@ -31,6 +31,7 @@ func (t *trial) result(clients []*client) *Result {
 	for _, c := range clients {
 		Merge(res.Late, &c.rec.late)
 		res.Busy += time.Duration(c.rec.busy)
+		res.Batches += time.Duration(c.rec.batch)
 		res.Own += time.Duration(c.rec.spent)
 	}
 	res.Errors = mergeErrors(clients)

@@ -15,6 +15,7 @@ import (
 // A Config says how one trial's load is offered.
 type Config struct {
 	Clients  int
+	Pipeline int           // operations that a client sends before it reads the first reply; 0 and 1: one. Closed loops only
 	Think    time.Duration // closed loop: pause of a client between done and its next operation
 	Rate     *Rate         // open loop: when operations are due; nil: closed loop
 	Backlog  int           // open loop: how many operations may wait for a client
@@ -65,6 +66,9 @@ type Result struct {
 	// Busy is the time of the window that the clients spent in operations, whenever those were due. It is the window times
 	// the mean number of operations in flight.
 	Busy time.Duration
+	// Batches is the time of the window that the clients spent in batches, each from its sending to its last reply; 0 without
+	// a pipeline.
+	Batches time.Duration
 	// Own is how much of it programs spent in an interpreter of their own (scripted transactions); 0 where there is none.
 	Own time.Duration
 	// Open loop: operations due in the window, how many of them were never sent, and how late those were sent whose client

@@ -84,7 +84,11 @@ func (w *watch) judge(row *result.TrialRow, m *spec.Measure, r *load.Result) []s
 	}
 	row.GCPauseMs = ptr(float64(w.gc[1]-w.gc[0]) / 1e6)
 	row.InFlight = ptr(r.Busy.Seconds() / r.Window.Seconds())
-	row.BusyPct = ptr(100 * *row.InFlight / float64(m.Load.Clients))
+	busy := r.Busy
+	if m.Load.Pipeline > 1 {
+		busy = r.Batches // operations of a batch end one after the other while their client is busy with the rest
+	}
+	row.BusyPct = ptr(100 * busy.Seconds() / r.Window.Seconds() / float64(m.Load.Clients))
 	flag(&row.ClientBound, w.clientBound(row, m, r))
 	why := ""
 	if n := w.throttled[1] - w.throttled[0]; n > 0 {

@@ -156,7 +156,7 @@ func (r *Runner) offer(ctx context.Context, t spec.Trial, m *spec.Measure, w loa
 	sampling := startSampler(ctx, r.host.sys, t.ID)
 	res, err := load.Run(ctx, load.Config{
 		Rate: rateOf(m.Load), Backlog: m.Load.MaxBacklog, Retry: load.Retry(m.Retry),
-		Clients: m.Load.Clients, Think: m.Load.Think, Warmup: m.Warmup, Auto: m.Auto, Window: m.Window, Operations: m.Operations, Interval: m.Interval,
+		Clients: m.Load.Clients, Pipeline: m.Load.Pipeline, Think: m.Load.Think, Warmup: m.Warmup, Auto: m.Auto, Window: m.Window, Operations: m.Operations, Interval: m.Interval,
 		Drain: or(d.Drain, defaultDrain), Timeout: m.Timeout, Connect: or(d.Connect, defaultConnect),
 		Teardown: or(d.Teardown, defaultTeardown), Seed: t.Seed, Workload: w, Open: level.open,
 		OnWindow: func(begin bool) { use.mark(ctx, r.host.sys, begin); self.mark(begin) },

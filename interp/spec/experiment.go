@@ -31,6 +31,8 @@ type Workload struct {
 	// Trims: what workloads of its dataset insert is taken away by emptying tables that hold nothing else, without a load.
 	Trims    bool `json:"trims,omitempty"`
 	Modifies bool `json:"modifies"` // it writes at all
+	// Pipelines: its operations may be sent several at a time.
+	Pipelines bool `json:"pipelines,omitempty"`
 }
 
 // A Dataset is the rows that a workload needs before it is measured. Two workloads with equal Canonical share it.
@@ -45,6 +47,8 @@ type Load struct {
 	Shape   string        `json:"shape"` // "closed" or "open"
 	Clients int           `json:"clients"`
 	Think   time.Duration `json:"think,omitempty"` // closed loop: pause between done and next sent
+	// Pipeline is how many operations a client sends before it reads the first reply; 0 and 1: one.
+	Pipeline int `json:"pipeline,omitempty"`
 	// Open loop:
 	Rate       []RateSegment `json:"rate,omitempty"`
 	Repeat     bool          `json:"repeat,omitempty"`      // the segments begin anew after the last
@@ -69,6 +73,9 @@ type Retry struct {
 // Canonical is the load as a Value.
 func (l Load) Canonical() map[string]any {
 	m := map[string]any{"shape": l.Shape, "clients": int64(l.Clients), "think": l.Think}
+	if l.Pipeline > 1 { // absent otherwise: ids of loads without stay what they were
+		m["pipeline"] = int64(l.Pipeline)
+	}
 	if l.Shape == "open" {
 		var rate []any
 		for _, s := range l.Rate {

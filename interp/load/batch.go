@@ -1,0 +1,71 @@
+package load
+
+import (
+	"context"
+	"errors"
+
+	"sextant/interp/driver"
+)
+
+// batches is the closed loop of a client that sends several operations before it reads the first reply. A batch is due, and sent,
+// as one; each operation is done when its own reply has been read.
+func (c *client) batches(ctx context.Context) {
+	depth := c.t.cfg.Pipeline
+	types := make([]int, depth)
+	var op driver.Op
+	for i := uint64(0); ctx.Err() == nil; {
+		b, ok := c.session.(driver.Batcher)
+		if !ok {
+			c.lost = errors.New("this system's sessions can't be pipelined")
+			return
+		}
+		n := 0
+		var err error
+		for ; n < depth && err == nil && c.t.more(0, false); n++ {
+			c.rng.Seek(c.t.cfg.Seed, uint64(c.id), i)
+			i++
+			c.gen.Next(&c.rng, &op)
+			types[n] = op.Type
+			err = b.Queue(&op)
+		}
+		sent := c.t.clock.now()
+		if n == 0 || sent >= c.t.slots.end() {
+			return
+		}
+		read := 0
+		c.busy.Store(sent + 1)
+		if err == nil {
+			err = b.Flush(ctx, func(k int, rows int64, err error) {
+				done := c.t.clock.now()
+				switch {
+				case err != nil:
+					c.rec.add(types[k], sent, sent, done, c.rec.fail(err, sent))
+				case rows == 0 && c.keyed[types[k]]:
+					c.rec.add(types[k], sent, sent, done, NotFound)
+				default:
+					c.rec.add(types[k], sent, sent, done, OK)
+				}
+				read = k + 1
+			})
+		}
+		done := c.t.clock.now()
+		c.busy.Store(0)
+		c.done = done
+		c.rec.batched(sent, done)
+		if cut := c.cut.Swap(0) == sent+1; cut && err != nil {
+			err = &driver.Error{Class: driver.Timeout, Code: "client", Err: err}
+		}
+		if err == nil {
+			if think := int64(c.t.cfg.Think); think > 0 && c.t.clock.wait(ctx, done+think) != nil {
+				return
+			}
+			continue
+		}
+		for ; read < n; read++ {
+			c.rec.add(types[read], sent, sent, done, c.rec.fail(err, sent))
+		}
+		if !c.reopen(ctx) {
+			return
+		}
+	}
+}
