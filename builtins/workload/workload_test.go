@@ -262,7 +262,7 @@ func TestPermutationIsOne(t *testing.T) {
 }
 
 // The same (seed, client, index) gives the same operation, another client another stream.
-func TestOperationsArePure(t *testing.T) {
+func TestRule9OperationsArePure(t *testing.T) {
 	take := func(seed uint64, client int) []string {
 		var out []string
 		w := build(t, "ycsb", map[string]any{"workload": "a", "records": int64(5000)})
@@ -279,7 +279,7 @@ func TestOperationsArePure(t *testing.T) {
 	}
 }
 
-func TestRowsArePure(t *testing.T) {
+func TestRule9RowsArePure(t *testing.T) {
 	a := build(t, "ycsb", map[string]any{"workload": "a"})
 	b := build(t, "ycsb", map[string]any{"workload": "e"})
 	var ra, rb driver.Row

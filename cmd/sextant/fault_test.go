@@ -54,7 +54,7 @@ func startPostgres(t *testing.T, password string) (address string) {
 }
 
 // A password that the script names by secret() is in no file of the run folder and in no output, also when things fail.
-func TestPasswordsAreNowhere(t *testing.T) {
+func TestRule12PasswordsAreNowhere(t *testing.T) {
 	const password = "hunter2_Zq"
 	address := startPostgres(t, password)
 	dir := t.TempDir()

@@ -152,9 +152,9 @@ func conserve(t *testing.T, dir string) {
 // kills is how often the run is killed, at random instants.
 const kills = 200
 
-// TestKilledRunLosesNothing kills a run with SIGKILL at random instants, resumes it each time, and looks at the end
+// TestRule11KilledRunsTablesAgree kills a run with SIGKILL at random instants, resumes it each time, and looks at the end
 // whether every trial is there exactly once.
-func TestKilledRunLosesNothing(t *testing.T) {
+func TestRule11KilledRunsTablesAgree(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIP: takes a minute")
 	}

@@ -76,7 +76,7 @@ func TestUnsteady(t *testing.T) {
 	}
 }
 
-func TestClientBound(t *testing.T) {
+func TestRule4TheGeneratorWatchesItself(t *testing.T) {
 	r := measured(steadyCounts()...)
 	r.Busy = r.Window * 8 / 10
 	if _, said := judged(r, spec.Measure{}, nil); !strings.Contains(said, "clients spent 20 % of the window outside operations") {

@@ -49,7 +49,7 @@ func TestJournalMendsItsEnd(t *testing.T) {
 	}
 }
 
-func TestSecretsAreHidden(t *testing.T) {
+func TestRule12SecretsAreHidden(t *testing.T) {
 	sys := &spec.System{Options: map[string]any{"url": spec.Secret{Name: "URL"}, "more": []any{map[string]any{"key": spec.Secret{Name: "KEY"}}}}}
 	e := &spec.Experiment{Cells: []spec.Cell{{Measure: &spec.Measure{System: sys}}}}
 	env := map[string]string{"URL": "db://me:p%40ss@host/x", "KEY": "host=h password='tops3cret' user=me"}
@@ -96,7 +96,7 @@ func TestLockSaysWhoHasIt(t *testing.T) {
 	}
 }
 
-func TestMergedPercentiles(t *testing.T) {
+func TestRule2PercentilesComeFromMergedHistograms(t *testing.T) {
 	m := newMerged()
 	for i := 100; i >= 1; i-- { // 1..100 ms, each once, in any order
 		m.add(float64(i), 1)
