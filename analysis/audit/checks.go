@@ -48,6 +48,7 @@ func (x *auditor) deviations() {
 		sd = -1 // of another quantity
 	}
 	low, high, n := x.column(`^min\b(?: (?:tps|ops|throughput).*)?$|minimum`), x.column(`^max\b(?: (?:tps|ops|throughput).*)?$|maximum`), x.column(`^n$|^n\b`)
+	said, known := x.captionNumber(`\bn\s*=\s*(\d+)`)
 	for row := range x.Rows {
 		m, ok := x.at(row, mean)
 		s, ok2 := x.at(row, sd)
@@ -65,7 +66,7 @@ func (x *auditor) deviations() {
 		hi, ok4 := x.at(row, high)
 		k, ok5 := x.at(row, n)
 		if !ok5 {
-			k.V, ok5 = x.captionNumber(`\bn\s*=\s*(\d+)`)
+			k.V, ok5 = said, known
 		}
 		if !ok3 || !ok4 || !ok5 {
 			continue
@@ -91,17 +92,19 @@ func (x *auditor) correlations() {
 		return
 	}
 	n, t, p, ci, mark := x.column(`^n$`), x.column(`^t\b`), x.column(`^p\b`), x.column(`95\s*%\s*ci`), x.column(`bonferroni`)
+	common, known := x.captionNumber(`df\s*=\s*(\d+)`) // n of all rows
+	if common += 2; !known {
+		common, known = x.captionNumber(`\bn\s*=\s*(\d+)`)
+	}
 	for row := range x.Rows {
 		v, ok := x.at(row, r)
 		if !ok || v.Range || math.Abs(v.V) >= 1 {
 			continue
 		}
-		size := 0.0
+		size := common
 		if k, ok := x.at(row, n); ok {
 			size = k.V
-		} else if df, ok := x.captionNumber(`df\s*=\s*(\d+)`); ok {
-			size = df + 2
-		} else if size, ok = x.captionNumber(`\bn\s*=\s*(\d+)`); !ok {
+		} else if !known {
 			continue
 		}
 		ends := [2]stat.Test{}
@@ -248,17 +251,19 @@ func (x *auditor) littlesLaw() {
 			scale = 1e-6
 		}
 	}
+	common := x.o.Clients
+	if c, ok := x.captionNumber(`(\d+)\s+(?:threads|clients|concurrent)`); ok {
+		common = c
+	}
 	for row := range x.Rows {
 		r, sr, ok := x.spread(row, rate)
 		l, sl, ok2 := x.spread(row, lat)
 		if !ok || !ok2 || r.V <= 0 {
 			continue
 		}
-		clients := x.o.Clients
+		clients := common
 		if c, ok := x.at(row, who); ok {
 			clients = c.V
-		} else if c, ok := x.captionNumber(`(\d+)\s+(?:threads|clients|concurrent)`); ok {
-			clients = c
 		}
 		if clients *= depth; clients <= 0 {
 			continue

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // Segments is a series cut at its level shifts.
@@ -170,7 +172,7 @@ func EnergySplit(x []float64, full bool) (Split, error) {
 // pooledP is the p of Student's two-sample t test with one variance; 1 where both samples are constant and equal, 0 where
 // they are constant and differ.
 func pooledP(x, y []float64) float64 {
-	mx, my := mean(x), mean(y)
+	mx, my := stat.Mean(x, nil), stat.Mean(y, nil)
 	var ss float64
 	for _, v := range x {
 		ss += (v - mx) * (v - mx)
@@ -189,14 +191,6 @@ func pooledP(x, y []float64) float64 {
 	return tTail(math.Abs(mx-my)/se, df)
 }
 
-func mean(x []float64) float64 {
-	var s float64
-	for _, v := range x {
-		s += v / float64(len(x))
-	}
-	return s
-}
-
 // LevelSplit is the first index after the one change of level that takes most squared deviation away.
 func LevelSplit(x []float64) (int, error) {
 	if len(x) < 2 {
@@ -209,7 +203,7 @@ func LevelSplit(x []float64) (int, error) {
 	for k := 1; k < len(x); k++ {
 		var ss float64
 		for _, part := range [][]float64{x[:k], x[k:]} {
-			m := mean(part)
+			m := stat.Mean(part, nil)
 			for _, v := range part {
 				ss += (v - m) * (v - m)
 			}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/integrate/quad"
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -83,7 +84,7 @@ func Fieller(x, y []float64, confidence float64, pooled bool) (e Estimate, df, g
 	if len(x) < 2 || len(y) < 2 || !(confidence > 0 && confidence < 1) {
 		return Estimate{}, 0, 0, fmt.Errorf("a ratio with its interval needs two values in each sample and a confidence between 0 and 1, not %d, %d and %v", len(x), len(y), confidence)
 	}
-	mx, my, m, n := mean(x), mean(y), float64(len(x)), float64(len(y))
+	mx, my, m, n := stat.Mean(x, nil), stat.Mean(y, nil), float64(len(x)), float64(len(y))
 	if my == 0 {
 		return Estimate{}, 0, 0, fmt.Errorf("a ratio to a mean of 0 is undefined")
 	}

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
+
+	gstat "gonum.org/v1/gonum/stat"
 )
 
 // simulated are the coverages and false-positive rates that R found with normal data; the tests find them again.
@@ -143,7 +145,7 @@ func TestSimulations(t *testing.T) {
 			for i := range x {
 				x[i] = r.NormFloat64()
 			}
-			bs, err := Resample(x, func(x []float64) (float64, error) { return mean(x), nil }, 0.95, 1000, r.Uint64())
+			bs, err := Resample(x, func(x []float64) (float64, error) { return gstat.Mean(x, nil), nil }, 0.95, 1000, r.Uint64())
 			must(t, err)
 			return bs.PctLo <= 0 && 0 <= bs.PctHi
 		}), c.Coverage, n)

@@ -17,6 +17,9 @@ type Scaling struct {
 	Warnings             []string
 }
 
+// At is the rate that the law gives for a load.
+func (s *Scaling) At(load float64) float64 { return law(load, [3]float64{s.Lambda, s.Sigma, s.Kappa}) }
+
 // USL fits the law to rates at loads by least squares, with sigma and kappa not below 0.
 func USL(load, rate []float64) (Scaling, error) {
 	if len(load) != len(rate) || len(load) < 3 {

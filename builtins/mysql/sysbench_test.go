@@ -12,7 +12,6 @@ import (
 
 	"sextant/builtins/sidebyside"
 	"sextant/interp/driver/drivertest"
-	"sextant/interp/spec"
 )
 
 // withSysbench is a throwaway server that logs every statement into a table.
@@ -25,30 +24,13 @@ func withSysbench(t *testing.T) *system {
 	return local(t, 1, settings)
 }
 
-func rowsOf(t *testing.T, s *system, text string) [][]string {
-	t.Helper()
-	_, rows, err := s.Query(t.Context(), text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out [][]string
-	for _, r := range rows {
-		var line []string
-		for _, v := range r {
-			line = append(line, spec.Display(v))
-		}
-		out = append(out, line)
-	}
-	return out
-}
-
 // The tables are those that sysbench prepares: columns, sizes, keys; rows have its form and its distribution of k.
 func TestSysbenchTables(t *testing.T) {
 	s := withSysbench(t)
 	look := func() (columns, keys [][]string, rows [][]string) {
-		return rowsOf(t, s, "SELECT table_name, column_name, column_type, column_key, extra FROM information_schema.columns WHERE table_name LIKE 'sbtest%' ORDER BY 1, ordinal_position"),
-			rowsOf(t, s, "SELECT table_name, non_unique, column_name FROM information_schema.statistics WHERE table_name LIKE 'sbtest%' ORDER BY 1, 2, 3"),
-			rowsOf(t, s, "SELECT id, k, c, pad FROM sbtest2 ORDER BY id")
+		return sidebyside.Rows(t, s, "SELECT table_name, column_name, column_type, column_key, extra FROM information_schema.columns WHERE table_name LIKE 'sbtest%' ORDER BY 1, ordinal_position"),
+			sidebyside.Rows(t, s, "SELECT table_name, non_unique, column_name FROM information_schema.statistics WHERE table_name LIKE 'sbtest%' ORDER BY 1, 2, 3"),
+			sidebyside.Rows(t, s, "SELECT id, k, c, pad FROM sbtest2 ORDER BY id")
 	}
 	sysbench(t, s, "oltp_read_write", "prepare", "--tables=2", "--table-size=3000")
 	columns, keys, rows := look()
@@ -70,7 +52,7 @@ func TestSysbenchTables(t *testing.T) {
 	form := regexp.MustCompile(`^'?\d{11}(-\d{11})*'?$`)
 	var k, k2 []float64
 	for i := range rows {
-		k, k2 = append(k, number(t, rows[i][1])), append(k2, number(t, rows2[i][1]))
+		k, k2 = append(k, sidebyside.Number(t, rows[i][1])), append(k2, sidebyside.Number(t, rows2[i][1]))
 		for c := 2; c < 4; c++ {
 			if !form.MatchString(rows[i][c]) || !form.MatchString(rows2[i][c]) || len(rows[i][c]) != len(rows2[i][c]) || rows[i][0] != rows2[i][0] {
 				t.Fatalf("row %v, sysbench has %v", rows2[i], rows[i])
@@ -82,18 +64,9 @@ func TestSysbenchTables(t *testing.T) {
 	if _, err := s.Exec(t.Context(), "INSERT INTO sbtest1 (k, c, pad) VALUES (1, 'c', 'p')", nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := rowsOf(t, s, "SELECT max(id) FROM sbtest1"); got[0][0] != "3001" {
+	if got := sidebyside.Rows(t, s, "SELECT max(id) FROM sbtest1"); got[0][0] != "3001" {
 		t.Errorf("the next id is %v", got)
 	}
-}
-
-func number(t *testing.T, s string) float64 {
-	t.Helper()
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
 }
 
 var (
@@ -115,7 +88,7 @@ func logged(t *testing.T, s *system, fn func()) (texts []string, numbers [][]flo
 	exec("SET GLOBAL general_log = ON")
 	fn()
 	exec("SET GLOBAL general_log = OFF")
-	for _, r := range rowsOf(t, s, "SELECT argument FROM mysql.general_log WHERE command_type IN ('Execute', 'Query')") {
+	for _, r := range sidebyside.Rows(t, s, "SELECT argument FROM mysql.general_log WHERE command_type IN ('Execute', 'Query')") {
 		text, err := strconv.Unquote(r[0])
 		if err != nil {
 			text = strings.Trim(r[0], "'")
@@ -125,10 +98,10 @@ func logged(t *testing.T, s *system, fn func()) (texts []string, numbers [][]flo
 		}
 		text = strings.Replace(text, "(id, k, c, pad) VALUES (0, ", "(k, c, pad) VALUES (", 1) // 0 lets the server count, as leaving it out does
 		var n []float64
-		text = table.ReplaceAllStringFunc(text, func(m string) string { n = append(n, number(t, m[len("sbtest"):])); return "sbtest" })
+		text = table.ReplaceAllStringFunc(text, func(m string) string { n = append(n, sidebyside.Number(t, m[len("sbtest"):])); return "sbtest" })
 		text = quoted.ReplaceAllStringFunc(text, func(m string) string { return fmt.Sprintf("'%d bytes'", len(m)-2) })
 		text = digits.ReplaceAllStringFunc(text, func(m string) string {
-			n = append(n, number(t, m))
+			n = append(n, sidebyside.Number(t, m))
 			return "?"
 		})
 		texts, numbers = append(texts, strings.ReplaceAll(text, "'?", "'")), append(numbers, n)
@@ -196,7 +169,7 @@ func TestSysbenchDistributions(t *testing.T) {
 		var theirs, ours []float64
 		for l := range strings.Lines(string(out)) {
 			if v, ok := strings.CutPrefix(strings.TrimSpace(l), "drawn "); ok {
-				theirs = append(theirs, number(t, v))
+				theirs = append(theirs, sidebyside.Number(t, v))
 			}
 		}
 		w := sidebyside.Workload(t, "sysbench", map[string]any{"test": "point_select", "table_size": int64(size), "distribution": d})

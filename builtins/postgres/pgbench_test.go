@@ -29,35 +29,17 @@ func pgbench(t testing.TB, s *system, args ...string) string {
 	return string(out)
 }
 
-// query gives the rows of a query as texts.
-func query(t *testing.T, s *system, text string) [][]string {
-	t.Helper()
-	_, rows, err := s.Query(t.Context(), text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out [][]string
-	for _, r := range rows {
-		var line []string
-		for _, v := range r {
-			line = append(line, spec.Display(v))
-		}
-		out = append(out, line)
-	}
-	return out
-}
-
 // The tables and every row of them are those that pgbench -i makes.
 func TestPgbenchTables(t *testing.T) {
 	s := local(t, nil)
 	look := func() map[string][][]string {
 		out := map[string][][]string{
-			"columns": query(t, s, "SELECT table_name, column_name, data_type, character_maximum_length, is_nullable FROM information_schema.columns WHERE table_name LIKE 'pgbench%' ORDER BY 1, ordinal_position"),
-			"indexes": query(t, s, "SELECT tablename, indexdef FROM pg_indexes WHERE tablename LIKE 'pgbench%' ORDER BY 1, 2"),
+			"columns": sidebyside.Rows(t, s, "SELECT table_name, column_name, data_type, character_maximum_length, is_nullable FROM information_schema.columns WHERE table_name LIKE 'pgbench%' ORDER BY 1, ordinal_position"),
+			"indexes": sidebyside.Rows(t, s, "SELECT tablename, indexdef FROM pg_indexes WHERE tablename LIKE 'pgbench%' ORDER BY 1, 2"),
 			"rows":    nil,
 		}
 		for _, table := range []string{"accounts", "branches", "tellers", "history"} {
-			out["rows"] = append(out["rows"], query(t, s, fmt.Sprintf("SELECT count(*), md5(coalesce(string_agg(x::text, ',' ORDER BY x::text), '')) FROM pgbench_%s x", table))...)
+			out["rows"] = append(out["rows"], sidebyside.Rows(t, s, fmt.Sprintf("SELECT count(*), md5(coalesce(string_agg(x::text, ',' ORDER BY x::text), '')) FROM pgbench_%s x", table))...)
 		}
 		return out
 	}
@@ -145,22 +127,13 @@ func TestPgbenchStatements(t *testing.T) {
 				for a := range want[k].args {
 					var x, y []float64
 					for i := k; i < len(want); i += each {
-						x, y = append(x, number(t, got[i].args[a])), append(y, number(t, want[i].args[a]))
+						x, y = append(x, sidebyside.Number(t, got[i].args[a])), append(y, sidebyside.Number(t, want[i].args[a]))
 					}
 					sidebyside.Alike(t, fmt.Sprintf("%s, argument %d", want[k].text, a+1), x, y)
 				}
 			}
 		})
 	}
-}
-
-func number(t *testing.T, s string) float64 {
-	t.Helper()
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
 }
 
 // A script's own file gives the same statements; the proportion of the two files is that of their weights.
@@ -240,7 +213,7 @@ func TestPgbenchExpressions(t *testing.T) {
 	}
 	pgbench(t, s, "-n", "-M", "prepared", "-t", "1", "-s", "4", "-f", file)
 	sidebyside.Operations(t, s, sidebyside.Workload(t, "pgbench", map[string]any{"scripts": map[string]any{"e.sql": map[string]any{"text": script("sextant"), "value": int64(1)}}, "scale": int64(4), "tables": false}), 1)
-	rows := query(t, s, "SELECT n, max(v) FILTER (WHERE tool = 'sextant'), max(v) FILTER (WHERE tool = 'pgbench') FROM got GROUP BY n ORDER BY n")
+	rows := sidebyside.Rows(t, s, "SELECT n, max(v) FILTER (WHERE tool = 'sextant'), max(v) FILTER (WHERE tool = 'pgbench') FROM got GROUP BY n ORDER BY n")
 	if len(rows) != len(exprs) {
 		t.Fatalf("%d values of %d", len(rows), len(exprs))
 	}

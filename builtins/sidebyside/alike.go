@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 	"testing"
 
 	"sextant/interp/driver"
@@ -34,6 +35,34 @@ func Operations(t *testing.T, sys driver.System, w load.Workload, n int) {
 			t.Fatalf("operation %d: %v", i, err)
 		}
 	}
+}
+
+// Rows are the rows of a query as texts.
+func Rows(t *testing.T, s driver.Scripter, text string) [][]string {
+	t.Helper()
+	_, rows, err := s.Query(t.Context(), text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out [][]string
+	for _, r := range rows {
+		var line []string
+		for _, v := range r {
+			line = append(line, spec.Display(v))
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// Number reads a number of a log or a table.
+func Number(t *testing.T, s string) float64 {
+	t.Helper()
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
 
 // Keys are the first integer arguments of the statements that n operations of a workload of programs run.

@@ -3,7 +3,7 @@
 // Map of the package:
 //
 //	Workload  a workload as a script's workload.NAME(...) makes it
-//	Operations, Alike   a workload's operations on a session; whether two samples are of one distribution
+//	Operations, Alike   a workload's operations on a session; whether two samples are of one distribution; Rows, Number: what tests read
 //	Offered   one turn of sextant's engine: rate, and CPU of an operation
 //	Tool      one turn of the other tool, a child process: the same of it
 //	Run       the turns, and the metrics that a benchmark prints

@@ -113,7 +113,7 @@ func genOf(v any) (*gen, error) {
 		}
 		return &gen{column: intColumn(low, p["high"].(int64)), number: func(r *load.Rand, _ int64) int64 { return low + c.choose(r, n) }}, nil
 	case "random_text":
-		n, pairs := int(p["bytes"].(int64)), newPairs()
+		n, pairs := int(p["bytes"].(int64)), textPairs()
 		return &gen{column: driver.Column{Bytes: n}, text: func(b []byte, r *load.Rand, _ int64) []byte {
 			b = slices.Grow(b, n)
 			at := len(b)
@@ -203,11 +203,17 @@ func choiceGen(p map[string]any) (*gen, error) {
 
 // weightOf reads a weight: a finite number from 0.
 func weightOf(v any) (float64, bool) {
+	w, ok := numberOf(v)
+	return w, ok && w >= 0
+}
+
+// numberOf is a value of a script that is a number, whole or not.
+func numberOf(v any) (float64, bool) {
 	switch v := v.(type) {
 	case int64:
-		return float64(v), v >= 0
+		return float64(v), true
 	case float64:
-		return v, v >= 0
+		return v, true
 	}
 	return 0, false
 }

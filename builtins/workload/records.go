@@ -82,14 +82,9 @@ func mixWeights(given map[string]any) (map[string]float64, error) {
 			return nil, &spec.ParamError{Param: "mix", Msg: fmt.Sprintf("has the unknown operation %q; there are %s", name, strings.Join(actions(), ", ")),
 				Suggestion: spec.Nearest(action, actions())}
 		}
-		var w float64
-		switch v := given[name].(type) {
-		case int64:
-			w = float64(v)
-		case float64:
-			w = v
-		default:
-			return nil, &spec.ParamError{Param: "mix", Msg: fmt.Sprintf("gives %s the weight %s, which is no number", name, spec.Display(v))}
+		w, number := numberOf(given[name])
+		if !number {
+			return nil, &spec.ParamError{Param: "mix", Msg: fmt.Sprintf("gives %s the weight %s, which is no number", name, spec.Display(given[name]))}
 		}
 		if w < 0 {
 			return nil, &spec.ParamError{Param: "mix", Msg: fmt.Sprintf("gives %s the negative weight %v", name, w)}

@@ -76,7 +76,7 @@ type redis struct {
 }
 
 func newRedis(p map[string]any, seed uint64) (*redis, error) {
-	w := &redis{keyspace: p["keyspace"].(int64), bytes: int(p["value_bytes"].(int64)), seed: seed, text: newPairs()}
+	w := &redis{keyspace: p["keyspace"].(int64), bytes: int(p["value_bytes"].(int64)), seed: seed, text: textPairs()}
 	given := map[string]float64{}
 	switch v := p["tests"].(type) {
 	case string:

@@ -345,8 +345,6 @@ func (c *scriptClient) text(args []any) (any, error) {
 		return nil, fmt.Errorf("bytes must be from 0 to %d", maxField)
 	}
 	b := make([]byte, n)
-	scriptText.fill(b, &c.rng)
+	textPairs().fill(b, &c.rng)
 	return string(b), nil
 }
-
-var scriptText = newPairs()

@@ -22,6 +22,14 @@ type sysStep struct {
 	second *sysStep // runs behind each one, with the same id
 }
 
+// statements is how many the step has on a number of tables.
+func (s *sysStep) statements(tables int) int {
+	if s.second != nil {
+		return 2 * tables
+	}
+	return tables
+}
+
 // The statements of sysbench 1.0's OLTP scripts (its oltp_common.lua, read for the facts; shared definitions).
 func sysSteps() []sysStep {
 	between := func(option, what, more string) sysStep {
@@ -102,6 +110,7 @@ type sysbench struct {
 	rangeSize int64
 	draw      func(r *load.Rand, n int64) int64 // from 1 to n
 	trx       bool
+	begin     int // number of BEGIN among the statements, behind those of the steps
 	seed      uint64
 }
 
@@ -127,6 +136,7 @@ func newSysbench(p map[string]any, seed uint64) (*sysbench, error) {
 		}
 		if s.times > 0 {
 			w.steps = append(w.steps, s)
+			w.begin += s.statements(int(w.tables))
 		}
 	}
 	if len(w.steps) == 0 {
@@ -238,15 +248,8 @@ func (c *sysClient) Run(ctx context.Context, s driver.Session, reply *driver.Rep
 	w := c.w
 	tables := int(w.tables)
 	first := 0 // number of the step's first statement
-	begin := 0
-	for i := range w.steps {
-		begin += tables
-		if w.steps[i].second != nil {
-			begin += tables
-		}
-	}
 	if w.trx {
-		if err := c.run(ctx, t, begin, reply); err != nil {
+		if err := c.run(ctx, t, w.begin, reply); err != nil {
 			return err
 		}
 	}
@@ -266,14 +269,11 @@ func (c *sysClient) Run(ctx context.Context, s driver.Session, reply *driver.Rep
 				}
 			}
 		}
-		first += tables
-		if step.second != nil {
-			first += tables
-		}
+		first += step.statements(tables)
 	}
 	if w.trx {
 		c.args = c.args[:0]
-		return c.run(ctx, t, begin+1, reply)
+		return c.run(ctx, t, w.begin+1, reply)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ type table struct {
 }
 
 func newTable(m mix, seed uint64) (*table, error) {
-	t := &table{mix: m, seed: seed, text: newPairs()}
+	t := &table{mix: m, seed: seed, text: textPairs()}
 	t.bounds = cumulative(m.weights)
 	if t.key == nil {
 		t.key = appendKey

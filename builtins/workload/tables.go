@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"strconv"
@@ -14,7 +15,8 @@ import (
 // typedTable is a table of typed columns with a key of whole numbers from 1.
 type typedTable struct {
 	driver.Table
-	gens []*gen // parallel to Fields
+	gens   []*gen // parallel to Fields
+	stream uint64 // of its first field: streams are apart for each field of each table
 }
 
 // tableType is the constructor of a table.
@@ -70,6 +72,9 @@ func newTypedTable(name string, p map[string]any) (*typedTable, error) {
 		t.Indexes = append(t.Indexes, f)
 	}
 	t.Volatile = t.Rows == 0
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	t.stream = h.Sum64()
 	return t, nil
 }
 
@@ -95,7 +100,7 @@ func typedTables(v any) ([]*typedTable, error) {
 	return out, nil
 }
 
-// fill makes row i: pure in the seed and i. Streams are apart for each field of each table.
+// fill makes row i: pure in the seed and i.
 func (t *typedTable) fill(seed uint64, i int64, row *driver.Row) {
 	row.ID = i
 	row.Key = strconv.AppendInt(row.Key[:0], i+1, 10)
@@ -107,18 +112,9 @@ func (t *typedTable) fill(seed uint64, i int64, row *driver.Row) {
 	}
 	var r load.Rand
 	for f, g := range t.gens {
-		r.Seek(seed, fnvText(t.Name)+uint64(f), uint64(i))
+		r.Seek(seed, t.stream+uint64(f), uint64(i))
 		row.Values[f] = g.append(row.Values[f][:0], &r, i)
 	}
-}
-
-// fnvText is the 64-bit FNV-1a hash of a text.
-func fnvText(s string) uint64 {
-	h := uint64(0xcbf29ce484222325)
-	for _, c := range []byte(s) {
-		h = (h ^ uint64(c)) * 0x100000001b3
-	}
-	return h
 }
 
 // datasetOf describes tables to the plan.

@@ -3,6 +3,7 @@ package workload
 import (
 	"encoding/binary"
 	"strconv"
+	"sync"
 
 	"sextant/interp/load"
 )
@@ -30,6 +31,9 @@ const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 // pairs holds two characters for every 12 bits.
 type pairs [1 << 12]uint16
+
+// textPairs is made when it is first needed.
+var textPairs = sync.OnceValue(newPairs)
 
 func newPairs() *pairs {
 	var p pairs

@@ -18,13 +18,9 @@ import (
 func (e *env) analyzeCommand() *cobra.Command {
 	return &cobra.Command{Use: "analyze RUN [FILE]", Short: "Run the analyze hook on a finished run again, of its own script or of another file", Args: args(cobra.RangeArgs(1, 2)),
 		RunE: func(c *cobra.Command, a []string) error {
-			dir, err := runFolder(a[0])
+			dir, m, err := openRun(a[0])
 			if err != nil {
 				return err
-			}
-			m, err := engine.ReadManifest(dir)
-			if err != nil {
-				return &usageError{err}
 			}
 			file, lookup := filepath.Join(dir, "script", filepath.FromSlash(m.Script)), func(n string) (string, bool) { v, ok := m.Env[n]; return v, ok }
 			if len(a) == 2 {

@@ -102,13 +102,9 @@ type opened struct {
 }
 
 func (o *comparison) open(path string) (*opened, error) {
-	dir, err := runFolder(path)
+	dir, m, err := openRun(path)
 	if err != nil {
 		return nil, err
-	}
-	m, err := engine.ReadManifest(dir)
-	if err != nil {
-		return nil, &usageError{err}
 	}
 	s, err := engine.Samples(dir, m, o.metrics, o.flagged)
 	if err != nil {

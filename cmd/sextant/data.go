@@ -3,11 +3,11 @@ package main
 import (
 	"encoding/csv"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"sextant/analysis/report"
 	"sextant/builtins/workload"
 	"sextant/interp/driver"
 	"sextant/interp/lang"
@@ -101,7 +101,9 @@ func (e *env) showData(plan *engine.Plan, m *spec.Measure, p *lang.Program, rows
 			}
 			continue
 		}
-		e.aligned(out)
+		if err := e.aligned(out); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -109,24 +111,27 @@ func (e *env) showData(plan *engine.Plan, m *spec.Measure, p *lang.Program, rows
 // widestValue is how much of a value a table on a terminal shows.
 const widestValue = 24
 
-// aligned prints rows in columns.
-func (e *env) aligned(rows [][]string) {
-	widths := make([]int, len(rows[0]))
+// aligned prints rows in columns, the first as their heads.
+func (e *env) aligned(rows [][]string) error {
 	for _, r := range rows {
 		for i := range r {
-			if utf8.RuneCountInString(r[i]) > widestValue {
-				r[i] = string([]rune(r[i])[:widestValue-3]) + "..."
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(r[i]))
+			r[i] = shortened(r[i])
 		}
+		r[0] = "  " + r[0]
 	}
-	for _, r := range rows {
-		var b strings.Builder
-		for i, v := range r {
-			fmt.Fprintf(&b, "  %-*s", widths[i], v)
-		}
-		fmt.Fprintln(e.stdout, strings.TrimRight(b.String(), " "))
+	t := &report.Table{Rows: rows[1:]}
+	for _, name := range rows[0] {
+		t.Columns = append(t.Columns, report.Column{Name: name, Left: true})
 	}
+	_, err := t.Write(e.stdout, 0, false)
+	return err
+}
+
+func shortened(s string) string {
+	if utf8.RuneCountInString(s) > widestValue {
+		return string([]rune(s)[:widestValue-3]) + "..."
+	}
+	return s
 }
 
 // opsCommand shows the first operations of a cell.

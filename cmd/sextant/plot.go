@@ -24,22 +24,13 @@ func (e *env) plotCommand() *cobra.Command {
 		Long: `Draw a column of trials along an axis, a line for each combination of --by; bars where the axis has no numbers. The mean
 of the trials has its 95 % interval as a band, percentiles are those of all trials of a cell together.`,
 		RunE: func(c *cobra.Command, a []string) error {
-			dir, err := runFolder(a[0])
+			dir, m, err := openRun(a[0])
 			if err != nil {
 				return err
 			}
-			m, err := engine.ReadManifest(dir)
-			if err != nil {
-				return &usageError{err}
-			}
-			v, err := newView(dir, m)
+			v, err := newView(dir, m, where)
 			if err != nil {
 				return err
-			}
-			if where != "" {
-				if v.cells, err = v.where(where); err != nil {
-					return err
-				}
 			}
 			f, err := v.plot(x, y, by, logX, logY)
 			if err != nil {

@@ -25,14 +25,9 @@ func (e *env) showProjection(dir string, p *projection) error {
 	if err != nil {
 		return &usageError{err}
 	}
-	v, err := newView(dir, m)
+	v, err := newView(dir, m, p.where)
 	if err != nil {
 		return err
-	}
-	if p.where != "" {
-		if v.cells, err = v.where(p.where); err != nil {
-			return err
-		}
 	}
 	t, note, err := v.project(p)
 	if err != nil {

@@ -22,13 +22,9 @@ func (e *env) reportCommand() *cobra.Command {
 		Long: `Write a report of a run as one HTML file that needs no network: what must not be overlooked, the tables with their
 intervals, figures with their numbers, the plan, the machine and the servers, the script. It can be printed.`,
 		RunE: func(c *cobra.Command, a []string) error {
-			dir, err := runFolder(a[0])
+			dir, m, err := openRun(a[0])
 			if err != nil {
 				return err
-			}
-			m, err := engine.ReadManifest(dir)
-			if err != nil {
-				return &usageError{err}
 			}
 			page, err := reportPage(dir, m)
 			if err != nil {
@@ -49,7 +45,7 @@ intervals, figures with their numbers, the plan, the machine and the servers, th
 
 // reportPage puts the whole report together.
 func reportPage(dir string, m *engine.Manifest) (*report.Page, error) {
-	v, err := newView(dir, m)
+	v, err := newView(dir, m, "")
 	if err != nil {
 		return nil, err
 	}

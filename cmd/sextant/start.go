@@ -75,13 +75,9 @@ func (e *env) resumeCommand() *cobra.Command {
 	var failFast bool
 	c := &cobra.Command{Use: "resume RUN", Short: "Go on with a run that was interrupted", Args: args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, a []string) error {
-			dir, err := runFolder(a[0])
+			dir, m, err := openRun(a[0])
 			if err != nil {
 				return err
-			}
-			m, err := engine.ReadManifest(dir)
-			if err != nil {
-				return &usageError{err}
 			}
 			// env() sees what it saw at the start; the script is the copy in the run folder
 			p, err := e.eval(c.Context(), filepath.Join(dir, "script", filepath.FromSlash(m.Script)), func(n string) (string, bool) { v, ok := m.Env[n]; return v, ok })
@@ -118,6 +114,19 @@ func runFolder(path string) (string, error) {
 		return "", &usageError{fmt.Errorf("there is no run in %s", path)}
 	}
 	return dir, nil
+}
+
+// openRun is a run's real folder and its manifest.
+func openRun(path string) (string, *engine.Manifest, error) {
+	dir, err := runFolder(path)
+	if err != nil {
+		return "", nil, err
+	}
+	m, err := engine.ReadManifest(dir)
+	if err != nil {
+		return "", nil, &usageError{err}
+	}
+	return dir, m, nil
 }
 
 // all runs one experiment after the other and gives the exit code as an error.

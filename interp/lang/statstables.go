@@ -53,6 +53,18 @@ func (t *tableValue) others(b *starlark.Builtin, by starlark.Value, without stri
 	return names, at, nil
 }
 
+// along finds the columns of an axis and of a metric, and those of the cells that are compared along the axis.
+func (v *tableValue) along(b *starlark.Builtin, axis, metric string, by starlark.Value) (a, m int, names []string, at []int, err error) {
+	if a, err = v.index(axis); err != nil {
+		return 0, 0, nil, nil, fmt.Errorf("%s: axis: %w", b.Name(), err)
+	}
+	if m, err = v.metricOf(b, metric); err != nil {
+		return 0, 0, nil, nil, err
+	}
+	names, at, err = v.others(b, by, axis)
+	return a, m, names, at, err
+}
+
 // sample is the numbers of a column; null is left out, and anything else is an error.
 func (t *tableValue) sample(b *starlark.Builtin, c int) ([]float64, error) {
 	var out []float64
@@ -127,15 +139,7 @@ func statPenalty(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, k
 	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "table", &t, "axis", &axis, "baseline", &baseline, "metric", &metric, "by?", &by, "confidence?", &confidence); err != nil {
 		return nil, err
 	}
-	a, err := t.index(axis)
-	if err != nil {
-		return nil, fmt.Errorf("%s: axis: %w", b.Name(), err)
-	}
-	m, err := t.metricOf(b, metric)
-	if err != nil {
-		return nil, err
-	}
-	names, at, err := t.others(b, by, axis)
+	a, m, names, at, err := t.along(b, axis, metric, by)
 	if err != nil {
 		return nil, err
 	}
@@ -235,15 +239,7 @@ func statScalability(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "table", &t, "axis", &axis, "metric", &metric, "by?", &by, "confidence?", &confidence); err != nil {
 		return nil, err
 	}
-	a, err := t.index(axis)
-	if err != nil {
-		return nil, fmt.Errorf("%s: axis: %w", b.Name(), err)
-	}
-	m, err := t.metricOf(b, metric)
-	if err != nil {
-		return nil, err
-	}
-	names, at, err := t.others(b, by, axis)
+	a, m, names, at, err := t.along(b, axis, metric, by)
 	if err != nil {
 		return nil, err
 	}
