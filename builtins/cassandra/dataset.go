@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -124,8 +125,8 @@ func (s *system) Load(ctx context.Context, w *driver.Workload, fingerprint strin
 }
 
 func (s *system) loadTable(ctx context.Context, index int, t driver.Table, rows driver.RowSource) error {
-	if t.Key == "" || t.KeyType != driver.Text {
-		return &driver.Error{Class: driver.Other, Err: errors.New("Cassandra's tables of sextant have a key of text")}
+	if t.Key == "" || t.KeyType != driver.Text && t.KeyType != driver.Blob {
+		return &driver.Error{Class: driver.Other, Err: errors.New("Cassandra's tables of sextant have a key of text or bytes")}
 	}
 	table := s.keyspace + "." + quote(t.Name)
 	if err := s.ddl(ctx, "DROP TABLE IF EXISTS %s", table); err != nil {
@@ -133,27 +134,81 @@ func (s *system) loadTable(ctx context.Context, index int, t driver.Table, rows 
 	}
 	var defs, names []string
 	for _, f := range t.Fields {
-		// Fields of every type are kept as text, as on the other systems whose records have no types.
-		defs, names = append(defs, quote(f.Name)+" text"), append(names, quote(f.Name))
+		defs, names = append(defs, quote(f.Name)+" "+typeName(f.Type)), append(names, quote(f.Name))
 	}
-	if err := s.ddl(ctx, "CREATE TABLE %s (%s text PRIMARY KEY, %s) WITH comment = '%s%s'", table, quote(t.Key), strings.Join(defs, ", "), driver.Marker, driver.Unfinished); err != nil {
+	with := fmt.Sprintf("comment = '%s%s'", driver.Marker, driver.Unfinished)
+	if t.Uncompressed {
+		with += " AND compression = {'enabled': 'false'}"
+	}
+	if err := s.ddl(ctx, "CREATE TABLE %s (%s %s PRIMARY KEY, %s) WITH %s", table, quote(t.Key), typeName(t.KeyType), strings.Join(defs, ", "), with); err != nil {
 		return err
 	}
 	cql := fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES (?%s)", table, quote(t.Key), strings.Join(names, ", "), strings.Repeat(", ?", len(names)))
+	counters := t.Fields[0].Type == driver.CounterColumn
+	if counters { // they can't be inserted, and begin at 0
+		cql = fmt.Sprintf("UPDATE %s SET %s WHERE %s = ?", table, strings.Join(sets(names, "%[1]s = %[1]s + ?"), ", "), quote(t.Key))
+	}
 	buffers := sync.Pool{New: func() any { return new(loadBuffer) }}
 	return parallel(ctx, loaders, rows.Rows(index), func(ctx context.Context, i int64) error {
 		b := buffers.Get().(*loadBuffer)
 		defer buffers.Put(b)
 		rows.Row(index, i, &b.row)
-		b.args = append(b.args[:0], b.row.Key)
+		b.args = b.args[:0]
+		if !counters {
+			b.args = append(b.args, b.row.Key)
+		}
 		for _, v := range b.row.Values {
-			b.args = append(b.args, v)
+			if !counters {
+				b.args = append(b.args, v)
+				continue
+			}
+			n, err := strconv.ParseInt(string(v), 10, 64)
+			if err != nil {
+				return fmt.Errorf("row %d: %w", i, err)
+			}
+			b.args = append(b.args, n)
+		}
+		if counters {
+			b.args = append(b.args, b.row.Key)
 		}
 		if err := s.session().Query(cql, b.args...).Consistency(gocql.All).ExecContext(ctx); err != nil {
 			return fmt.Errorf("row %d: %w", i, wrap(err))
 		}
 		return nil
 	})
+}
+
+// typeName is the type of a column. Fields of numbers and times are kept as text, as on the other systems whose records have no types.
+func typeName(t driver.Type) string {
+	switch t {
+	case driver.Blob:
+		return "blob"
+	case driver.CounterColumn:
+		return "counter"
+	}
+	return "text"
+}
+
+// sets puts each name into a form.
+func sets(names []string, form string) []string {
+	var out []string
+	for _, n := range names {
+		out = append(out, fmt.Sprintf(form, n))
+	}
+	return out
+}
+
+// Trim empties the volatile tables.
+func (s *system) Trim(ctx context.Context, w *driver.Workload) error {
+	for _, t := range w.Tables {
+		if !t.Volatile {
+			continue
+		}
+		if err := s.ddl(ctx, "TRUNCATE %s.%s", s.keyspace, quote(t.Name)); err != nil {
+			return fmt.Errorf("emptying %s: %w", t.Name, err)
+		}
+	}
+	return nil
 }
 
 type loadBuffer struct {

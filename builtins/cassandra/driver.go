@@ -50,7 +50,7 @@ func Driver() driver.Driver {
 			{Name: "read", Doc: "of reads alone: read=one+write=all", Values: words()},
 			{Name: "write", Doc: "of writes alone", Values: words("any", "a hint on the coordinator is enough: no replica needs to have the write")},
 		},
-		Ops: driver.RecordActions(),
+		Ops: append(driver.RecordActions(), string(driver.CQL)),
 	}, Open: openSystem, Installed: installed}
 }
 

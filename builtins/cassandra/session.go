@@ -22,6 +22,9 @@ type session struct {
 	dest                []any    // pointers to vals
 	vals                [][]byte // of a row that is read
 	kept                [][]byte
+	statements          []*statement
+	raw                 []raw
+	rawDest             []any // pointers to raw
 }
 
 // opStatements are the statements of one operation type; those that its action doesn't need are empty.
@@ -55,9 +58,14 @@ func (s *session) query(c gocql.Consistency, format string, a ...any) *gocql.Que
 }
 
 // Prepare makes the statements; gocql has each prepared by the nodes when it is first sent there.
-func (s *session) Prepare(_ context.Context, w *driver.Workload) error {
+func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
+	for _, st := range w.Statements {
+		if _, err := s.Add(ctx, st); err != nil {
+			return err
+		}
+	}
 	for _, op := range w.All() {
-		if op.Action == driver.Transaction { // a script; what it does are the calls
+		if op.Action == driver.Transaction { // what it does are the statements and the calls
 			s.ops = append(s.ops, opStatements{action: op.Action})
 			continue
 		}
@@ -81,11 +89,11 @@ func (s *session) Prepare(_ context.Context, w *driver.Workload) error {
 				o.one = s.query(s.read, "SELECT %s FROM %s WHERE %s = ?", list, table, key)
 			}
 			if op.Fields != nil {
-				var sets []string
+				var changed []string
 				for _, f := range op.Fields {
-					sets = append(sets, names[f]+" = ?")
+					changed = append(changed, names[f])
 				}
-				o.fixed = s.query(s.write, "UPDATE %s SET %s WHERE %s = ?", table, strings.Join(sets, ", "), key)
+				o.fixed = s.query(s.write, "UPDATE %s SET %s WHERE %s = ?", table, strings.Join(sets(changed, "%s = ?"), ", "), key)
 				break
 			}
 			for _, n := range names {

@@ -1,9 +1,12 @@
 package workload
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"sextant/interp/driver"
 	"sextant/interp/load"
@@ -121,8 +124,14 @@ func (t *tracer) describe(op *driver.Op) string {
 	return out
 }
 
-// short is a value with its middle left out when it is long.
+// short is a value with its middle left out when it is long; bytes that are no text are shown in hexadecimal.
 func short(v []byte) string {
+	if !utf8.Valid(v) || bytes.ContainsFunc(v, unicode.IsControl) {
+		if len(v) <= 12 {
+			return fmt.Sprintf("0x%x", v)
+		}
+		return fmt.Sprintf("0x%x...(%d bytes)", v[:6], len(v))
+	}
 	if len(v) <= 24 {
 		return string(v)
 	}

@@ -58,6 +58,7 @@ func Types() []*spec.WorkloadType {
 				{Name: "tables", Kind: spec.KindBool, Default: true, Doc: "make pgbench's tables; False: the scripts' tables are there, by a setup hook or otherwise"}}},
 		{Name: "sysbench", Doc: "sysbench's OLTP scripts on its tables; an operation is one event.", Positional: 1, Resolve: resolveSysbench, Params: sysParams()},
 		{Name: "redis", Doc: "redis-benchmark's tests: " + strings.Join(redisNames(), ", ") + ".", Positional: 1, Resolve: resolveRedis, Params: redisParams()},
+		{Name: "cassandra_stress", Doc: "cassandra-stress' predefined commands on its tables, with its rows byte for byte.", Positional: 1, Resolve: resolveStress, Params: stressParams()},
 		{Name: "sql", Doc: "SQL of one's own: statements and transactions with drawn parameters, prepared.", Positional: 1, Resolve: resolveSQL, Params: sqlParams()},
 		{Name: "script", Doc: "A function of the script, called once for each operation. tx: " + strings.Join(txNames(), ", ") + ".", Positional: 1, Resolve: resolveScript, Params: scriptParams()},
 	}
@@ -118,6 +119,8 @@ func New(w *spec.Workload, seed uint64, p *lang.Program) (load.Workload, error) 
 		return newSysbench(w.Params, seed)
 	case "redis":
 		return newRedis(w.Params, seed)
+	case "cassandra_stress":
+		return newStress(w.Params)
 	case "sql":
 		return newSQL(w.Params, seed)
 	case "script":

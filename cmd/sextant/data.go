@@ -86,8 +86,11 @@ func (e *env) showData(plan *engine.Plan, m *spec.Measure, p *lang.Program, rows
 			if table.Key != "" {
 				line = append(line, string(row.Key))
 			}
-			for _, v := range row.Values {
+			for f, v := range row.Values {
 				text := string(v)
+				if table.Fields[f].Type == driver.Blob {
+					text = fmt.Sprintf("0x%x", v)
+				}
 				if v == nil {
 					text = "NULL"
 				}

@@ -182,6 +182,8 @@ type Table struct {
 	Fields  []Column
 	Indexes []string // fields with an index of their own
 	Rows    int64    // that a dataset holds
+	// Duplicates is how many of Rows may have a key that another one has, where keys are drawn; loading keeps one of them.
+	Duplicates int64
 	// Volatile: operations insert into it only; a Trimmer empties it before each trial. Its Rows are 0.
 	Volatile bool
 	// Hot: few rows that operations update all the time. A Trimmer tidies it up before each trial.
@@ -189,6 +191,8 @@ type Table struct {
 	// Store is what holds the rows where a system has several kinds of values: "string", "list", "set", "zset", "fields" (of one hash), "stream" under the
 	// table's name; "": records of fields. A string's key is the table's name, a colon and the row's.
 	Store string
+	// Uncompressed: without the compression that a system has by default.
+	Uncompressed bool
 	// Ordered: scans in key order are needed (a system without ordered keys keeps an index of its own).
 	Ordered bool
 }
@@ -205,11 +209,13 @@ type Type string
 
 // The types of columns. Every SQL system maps them to its own; the others keep records as texts.
 const (
-	Text      Type = ""          // of any length
-	Int       Type = "int"       // 32 bits
-	BigInt    Type = "bigint"    // 64 bits
-	Char      Type = "char"      // of a fixed length, filled with blanks
-	Timestamp Type = "timestamp" // without a time zone
+	Text          Type = ""          // of any length
+	Int           Type = "int"       // 32 bits
+	BigInt        Type = "bigint"    // 64 bits
+	Char          Type = "char"      // of a fixed length, filled with blanks
+	Timestamp     Type = "timestamp" // without a time zone
+	Blob          Type = "blob"      // bytes; Cassandra alone
+	CounterColumn Type = "counter"   // a number that is only added to; Cassandra alone
 )
 
 // An Action is what an operation does, in terms that every driver translates.
@@ -227,6 +233,9 @@ const (
 
 // Command is a command of the system's own protocol: Op.Values are its words. A reply that says nothing is there has no rows.
 const Command Action = "command"
+
+// CQL is what a workload of Cassandra's own statements asks of a system. Its operations are Transactions of one statement.
+const CQL Action = "cql"
 
 // RecordActions are the actions on records, SQLActions those of systems that run SQL, as spec.SystemType.Ops lists them.
 func RecordActions() []string {
@@ -251,6 +260,8 @@ type OpType struct {
 	Name   string // as the tables show it
 	Action Action
 	Table  int // index into Workload.Tables
+	// One: a Transaction about one row, so that finding none is an outcome of its own, as it is for actions on records.
+	One bool
 	// Fields are the fields an update changes when it is always the same set; nil: Op.Fields says it each time.
 	Fields []int
 }

@@ -43,7 +43,7 @@ func newClient(t *trial, id int) *client {
 	c.ack, _ = c.gen.(Acker)
 	c.rec = newRecorder(t.col, len(t.shape.Ops))
 	for _, o := range t.shape.Ops {
-		c.keyed = append(c.keyed, o.Action != driver.Scan && o.Action != driver.Transaction)
+		c.keyed = append(c.keyed, o.One || o.Action != driver.Scan && o.Action != driver.Transaction)
 		c.programs = c.programs || o.Action == driver.Transaction
 	}
 	return c

@@ -1,0 +1,61 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"sextant/builtins/sidebyside"
+	"sextant/interp/driver"
+	"sextant/interp/spec"
+)
+
+// rate reads the rate of operations of a run of the tool, without its own warm-up.
+func rate(b *testing.B, out string) float64 {
+	b.Helper()
+	m := regexp.MustCompile(`Op rate +: +([0-9,]+) op/s`).FindStringSubmatch(out)
+	var n float64
+	if m == nil {
+		b.Fatalf("the tool says %s", out)
+	}
+	if _, err := fmt.Sscan(strings.ReplaceAll(m[1], ",", ""), &n); err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
+// BenchmarkAgainstStress: the same commands as cassandra-stress on the same node, in turns. The tool's turns are n operations after a warm-up of a
+// quarter of them; its CPU can't be told from that of its start. The load is written at ALL, as the tool is told to write.
+func BenchmarkAgainstStress(b *testing.B) {
+	const records = 20_000
+	s := local(b, map[string]any{"heap": "1G"})
+	of := func(command string) func() sidebyside.Turn {
+		w := sidebyside.Workload(b, "cassandra_stress", map[string]any{"command": command, "records": int64(records)})
+		return func() sidebyside.Turn {
+			return sidebyside.Offered(b, w, 32, func(ctx context.Context) (driver.Session, error) { return s.Session(ctx, spec.Level{}) })
+		}
+	}
+	tool := func(args ...string) func() sidebyside.Turn {
+		return func() sidebyside.Turn {
+			return sidebyside.Turn{Rate: rate(b, stressTool(b, s, append(args, "-rate", "threads=32")...))}
+		}
+	}
+	read := sidebyside.Workload(b, "cassandra_stress", map[string]any{"command": "read", "records": int64(records)})
+	loadDataset(b, s, read, "fp")
+	of("mixed")() // warms the server's JVM
+	b.Run("load", func(b *testing.B) {
+		sidebyside.Run(b, "cassandra-stress", func() sidebyside.Turn {
+			begin := time.Now()
+			loadDataset(b, s, read, "fp")
+			return sidebyside.Turn{Rate: records / time.Since(begin).Seconds()}
+		}, tool("write", fmt.Sprint("n=", records), "cl=ALL"))
+	})
+	for _, command := range []string{"write", "read", "mixed"} {
+		b.Run(command, func(b *testing.B) {
+			sidebyside.Run(b, "cassandra-stress", of(command), tool(command, fmt.Sprint("n=", records*2), "cl=ONE", "-pop", fmt.Sprintf("dist=gaussian(1..%d)", records)))
+		})
+	}
+}

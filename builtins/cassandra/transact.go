@@ -1,0 +1,159 @@
+package cassandra
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"sextant/interp/driver"
+)
+
+// statement is one of the CQL statements of a workload.
+type statement struct {
+	q       *gocql.Query
+	columns []driver.ResultColumn // as the last rows had them
+	types   []gocql.Type
+}
+
+// Add takes a statement; gocql has it prepared by the nodes when it is first sent there. What begins with SELECT has the level of reads.
+func (s *session) Add(_ context.Context, st driver.Statement) (int, error) {
+	text := st.Text(func(int) string { return "?" })
+	if st.Control() != driver.NoControl {
+		return 0, &driver.Error{Class: driver.Other, Err: errors.New("Cassandra has no transactions of several statements")}
+	}
+	level := s.write
+	if words := strings.Fields(text); len(words) > 0 && strings.EqualFold(words[0], "SELECT") {
+		level = s.read
+	}
+	s.statements = append(s.statements, &statement{q: s.c.Query(text).Consistency(level)})
+	return len(s.statements) - 1, nil
+}
+
+// InTransaction is false: there are none.
+func (s *session) InTransaction() bool { return false }
+
+// Rollback does nothing.
+func (s *session) Rollback(context.Context) error { return nil }
+
+// Run runs a statement. A write counts as one row: Cassandra doesn't say what was there.
+func (s *session) Run(ctx context.Context, n int, args []driver.Arg, res *driver.Result) error {
+	st := s.statements[n]
+	s.args = s.args[:0]
+	for i := range args {
+		switch a := &args[i]; a.Kind {
+		case driver.IntArg:
+			s.args = append(s.args, a.Int)
+		case driver.FloatArg:
+			s.args = append(s.args, a.Float)
+		case driver.BoolArg:
+			s.args = append(s.args, a.Int != 0)
+		case driver.TextArg:
+			s.args = append(s.args, a.Text)
+		default:
+			s.args = append(s.args, nil)
+		}
+	}
+	res.Reset()
+	it := st.q.Bind(s.args...).IterContext(ctx)
+	cols := it.Columns()
+	if len(cols) == 0 {
+		res.Rows = 1
+		return wrap(it.Close())
+	}
+	st.describe(cols)
+	s.room(len(cols))
+	for it.Scan(s.rawDest[:len(cols)]...) {
+		res.Rows++
+		for i := range cols {
+			res.Bytes += int64(len(s.raw[i]))
+			if res.Keep {
+				v, err := text(s.raw[i], st.types[i])
+				if err != nil {
+					return errors.Join(err, it.Close())
+				}
+				res.Values = append(res.Values, v)
+			}
+		}
+	}
+	if res.Keep {
+		res.Columns = st.columns
+	}
+	return wrap(it.Close())
+}
+
+func (st *statement) describe(cols []gocql.ColumnInfo) {
+	if len(st.columns) == len(cols) {
+		return
+	}
+	st.columns, st.types = nil, nil
+	for _, c := range cols {
+		kind := driver.TextArg
+		switch t := c.TypeInfo.Type(); t {
+		case gocql.TypeInt, gocql.TypeSmallInt, gocql.TypeTinyInt, gocql.TypeBigInt, gocql.TypeCounter, gocql.TypeTimestamp:
+			kind = driver.IntArg
+		case gocql.TypeFloat, gocql.TypeDouble:
+			kind = driver.FloatArg
+		case gocql.TypeBoolean:
+			kind = driver.BoolArg
+		}
+		st.columns, st.types = append(st.columns, driver.ResultColumn{Name: c.Name, Kind: kind}), append(st.types, c.TypeInfo.Type())
+	}
+}
+
+// raw is a value as it came, of any type; its memory is the connection's until the next row.
+type raw []byte
+
+// UnmarshalCQL keeps the bytes.
+func (r *raw) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error { *r = data; return nil }
+
+// room makes sure that rows of n columns can be read.
+func (s *session) room(n int) {
+	if n <= len(s.raw) {
+		return
+	}
+	s.raw, s.rawDest = make([]raw, n), nil
+	for i := range s.raw {
+		s.rawDest = append(s.rawDest, &s.raw[i])
+	}
+}
+
+// text is a value in text form: numbers as numbers, all else as it came. A null is nil.
+func text(v raw, t gocql.Type) ([]byte, error) {
+	if v == nil {
+		return nil, nil
+	}
+	a := driver.Arg{Kind: driver.IntArg}
+	switch t {
+	case gocql.TypeBigInt, gocql.TypeCounter, gocql.TypeTimestamp, gocql.TypeInt, gocql.TypeSmallInt, gocql.TypeTinyInt:
+		switch len(v) {
+		case 8:
+			a.Int = int64(binary.BigEndian.Uint64(v))
+		case 4:
+			a.Int = int64(int32(binary.BigEndian.Uint32(v)))
+		case 2:
+			a.Int = int64(int16(binary.BigEndian.Uint16(v)))
+		case 1:
+			a.Int = int64(int8(v[0]))
+		default:
+			return nil, fmt.Errorf("a number of %d bytes came from the server", len(v))
+		}
+	case gocql.TypeFloat, gocql.TypeDouble:
+		a.Kind = driver.FloatArg
+		if len(v) == 8 {
+			a.Float = math.Float64frombits(binary.BigEndian.Uint64(v))
+		} else if len(v) == 4 {
+			a.Float = float64(math.Float32frombits(binary.BigEndian.Uint32(v)))
+		}
+	case gocql.TypeBoolean:
+		a.Kind = driver.BoolArg
+		a.Int = int64(v[0])
+	default:
+		return append([]byte{}, v...), nil
+	}
+	return a.AppendText(nil), nil
+}
