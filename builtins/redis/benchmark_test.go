@@ -26,7 +26,7 @@ func monitored(t *testing.T, s *system, fn func()) [][]string {
 	go func() {
 		defer close(lines)
 		err := func() error {
-			x, err := s.connect(ctx) // the system's own connection is needed meanwhile
+			x, err := s.connect(ctx, s.opt.Addr) // the system's own connection is needed meanwhile
 			if err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,29 +17,79 @@ const (
 )
 
 // state is what the database holds: its fingerprint, "" when it is not sextant's, and how many records.
-func state(x *wire) (fingerprint string, records int64, empty bool, err error) {
-	v, err := x.call("GET", markerKey)
+func state(ctx context.Context, l *links) (fingerprint string, records int64, empty bool, err error) {
+	v, err := l.call(ctx, "GET", markerKey)
 	if err != nil {
 		return "", 0, false, err
 	}
 	fingerprint, _ = v.(string)
-	v, err = x.call("DBSIZE")
-	if err != nil {
-		return "", 0, false, err
+	for _, x := range l.wires {
+		v, err = x.call("DBSIZE")
+		if err != nil {
+			return "", 0, false, err
+		}
+		n, _ := v.(int64)
+		records += n
 	}
-	n, _ := v.(int64)
-	if n == 0 {
+	if records == 0 {
 		return "", 0, true, nil
 	}
 	if fingerprint == "" {
-		return "", n, false, nil
+		return "", records, false, nil
 	}
-	v, err = x.call("EXISTS", indexKey)
+	v, err = l.call(ctx, "EXISTS", indexKey)
 	if err != nil {
 		return "", 0, false, err
 	}
 	index, _ := v.(int64)
-	return fingerprint, n - 1 - index, false, nil
+	return fingerprint, records - 1 - index, false, nil
+}
+
+// onLinks runs fn with a connection to every node that has keys; ctx ends it.
+func (s *system) onLinks(ctx context.Context, fn func(*links) error) error {
+	if s.slotMap.Load() == nil {
+		return s.with(ctx, func(x *wire) error { return fn(&links{s: s, wires: []*wire{x}}) })
+	}
+	l, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.close() //nolint:errcheck // every reply was read
+	for i, x := range l.wires {
+		if x == nil {
+			return &driver.Error{Class: driver.Unavailable, Err: fmt.Errorf("the node %s of the cluster does not answer", l.m.nodes[i])}
+		}
+	}
+	stop := context.AfterFunc(ctx, l.interrupt)
+	defer stop()
+	if err := fn(l); err != nil {
+		return errors.Join(ctx.Err(), err)
+	}
+	return nil
+}
+
+// call does a command on the node of its first key.
+func (l *links) call(ctx context.Context, command, key string, more ...string) (any, error) {
+	x, err := l.to(ctx, []byte(key))
+	if err != nil {
+		return nil, err
+	}
+	return x.call(append([]string{command, key}, more...)...)
+}
+
+// flushDB empties the database on every node.
+func (l *links) flushDB() error {
+	for _, x := range l.wires {
+		if _, err := x.call("FLUSHDB"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noOrder is the refusal of scans on a cluster.
+func noOrder() error {
+	return &driver.Error{Class: driver.Other, Err: errors.New("scans need the keys in one sorted set, which a cluster has on one node: scan one server")}
 }
 
 // one says whether a workload fits: a database holds one table of records, or any number of keys of other kinds.
@@ -56,14 +107,14 @@ func (s *system) Inspect(ctx context.Context, w *driver.Workload) (st driver.Dat
 	if err := one(w); err != nil {
 		return st, err
 	}
-	err = s.with(ctx, func(x *wire) error {
-		fp, n, empty, err := state(x)
+	err = s.onLinks(ctx, func(l *links) error {
+		fp, n, empty, err := state(ctx, l)
 		if err != nil || empty {
 			return err
 		}
 		st = driver.DatasetState{Exists: true, Ours: fp != "", Rows: []int64{n}}
 		if w.Tables[0].Store != "" {
-			if st.Rows, err = sizes(x, w.Tables, n); err != nil {
+			if st.Rows, err = sizes(ctx, l, w.Tables, n); err != nil {
 				return err
 			}
 		}
@@ -79,8 +130,8 @@ func (s *system) Inspect(ctx context.Context, w *driver.Workload) (st driver.Dat
 }
 
 // foreign is the error about a database with keys that sextant did not make.
-func (s *system) foreign(x *wire) error {
-	fp, n, empty, err := state(x)
+func (s *system) foreign(ctx context.Context, l *links) error {
+	fp, n, empty, err := state(ctx, l)
 	if err != nil || empty || fp != "" {
 		return err
 	}
@@ -96,57 +147,74 @@ func (s *system) Load(ctx context.Context, w *driver.Workload, fingerprint strin
 	if err := one(w); err != nil {
 		return err
 	}
-	return s.with(ctx, func(x *wire) error {
-		if err := s.foreign(x); err != nil {
+	return s.onLinks(ctx, func(l *links) error {
+		if l.m != nil && slices.ContainsFunc(w.Tables, func(t driver.Table) bool { return t.Ordered }) {
+			return noOrder()
+		}
+		if err := s.foreign(ctx, l); err != nil {
 			return err
 		}
-		if _, err := x.call("FLUSHDB"); err != nil {
+		if err := l.flushDB(); err != nil {
 			return err
 		}
-		if _, err := x.call("SET", markerKey, "loading "+fingerprint); err != nil {
+		if _, err := l.call(ctx, "SET", markerKey, "loading "+fingerprint); err != nil {
 			return err
 		}
 		for k := range w.Tables {
-			if err := fill(ctx, x, &w.Tables[k], k, rows); err != nil {
+			if err := fill(ctx, l, &w.Tables[k], k, rows); err != nil {
 				return err
 			}
 		}
-		if _, err := x.call("SET", markerKey, fingerprint); err != nil {
-			return err
-		}
-		return nil
+		_, err := l.call(ctx, "SET", markerKey, fingerprint)
+		return err
 	})
 }
 
 // fill loads one table in pipelined batches.
-func fill(ctx context.Context, x *wire, t *driver.Table, index int, rows driver.RowSource) error {
+func fill(ctx context.Context, l *links, t *driver.Table, index int, rows driver.RowSource) error {
 	var row driver.Row
 	n := rows.Rows(index)
+	replies := map[*wire]int{}
 	for at := int64(0); at < n; at += batch {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		replies := 0
 		for i := at; i < min(at+batch, n); i++ {
 			rows.Row(index, i, &row)
+			key := row.Key
+			if t.Store == "string" {
+				row.Key = append([]byte(t.Name+":"), row.Key...)
+				key = row.Key
+			} else if t.Store != "" {
+				key = []byte(t.Name)
+			}
+			x, err := l.to(ctx, key)
+			if err != nil {
+				return err
+			}
 			if t.Store != "" {
-				replies += put(x, t, &row)
+				replies[x] += put(x, t, &row)
 				continue
 			}
-			replies += hset(x, t, row.Key, nil, row.Values)
+			replies[x] += hset(x, t, row.Key, nil, row.Values)
 			if t.Ordered {
-				replies += zadd(x, row.Key)
+				replies[x] += zadd(x, row.Key)
 			}
 		}
-		if err := x.flush(); err != nil {
-			return err
-		}
-		for range replies {
-			var c sum
-			if err := x.count(&c); err != nil {
-				return fmt.Errorf("loading: %w", err)
+		for x := range replies {
+			if err := x.flush(); err != nil {
+				return err
 			}
 		}
+		for x, n := range replies {
+			for range n {
+				var c sum
+				if err := x.count(&c); err != nil {
+					return fmt.Errorf("loading: %w", err)
+				}
+			}
+		}
+		clear(replies)
 	}
 	return nil
 }
@@ -156,7 +224,7 @@ func put(x *wire, t *driver.Table, row *driver.Row) int {
 	var words [][]byte
 	switch t.Store {
 	case "string":
-		words = [][]byte{[]byte("SET"), append([]byte(t.Name+":"), row.Key...), row.Values[0]}
+		words = [][]byte{[]byte("SET"), row.Key, row.Values[0]}
 	case "list":
 		words = [][]byte{[]byte("RPUSH"), []byte(t.Name), row.Values[0]}
 	case "set":
@@ -176,7 +244,7 @@ func put(x *wire, t *driver.Table, row *driver.Row) int {
 }
 
 // sizes counts the rows of stores: the elements of each, and for strings the keys that are none of the others.
-func sizes(x *wire, tables []driver.Table, keys int64) ([]int64, error) {
+func sizes(ctx context.Context, l *links, tables []driver.Table, keys int64) ([]int64, error) {
 	out := make([]int64, len(tables))
 	strings := -1
 	for i, t := range tables {
@@ -185,7 +253,7 @@ func sizes(x *wire, tables []driver.Table, keys int64) ([]int64, error) {
 			strings = i
 			continue
 		}
-		v, err := x.call(command, t.Name)
+		v, err := l.call(ctx, command, t.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -228,11 +296,10 @@ func (s *system) Drop(ctx context.Context, w *driver.Workload) error {
 	if err := one(w); err != nil {
 		return err
 	}
-	return s.with(ctx, func(x *wire) error {
-		if err := s.foreign(x); err != nil {
+	return s.onLinks(ctx, func(l *links) error {
+		if err := s.foreign(ctx, l); err != nil {
 			return err
 		}
-		_, err := x.call("FLUSHDB")
-		return err
+		return l.flushDB()
 	})
 }

@@ -17,12 +17,14 @@ func Driver() driver.Driver {
 	return driver.Driver{SystemType: spec.SystemType{
 		Name: "redis",
 		Ops:  append(driver.RecordActions(), string(driver.Command)),
-		Doc:  "Redis from version 6 on: one that exists, or a throwaway server from the installed binary. No cluster.",
+		Doc:  "Redis from version 6 on: a server with or without replicas, or a cluster, that exists; or a throwaway one from the installed binary.",
 		Makers: []spec.Maker{
 			{Name: "server", Doc: "a server that exists; the database of the URL must be empty or sextant's", Positional: 1, Params: []spec.Param{
 				{Name: "url", Kind: spec.KindSecret, Required: true, Check: checkURL,
 					Doc: `redis://user:password@host:6379/0 or rediss:// for TLS: secret("REDIS_URL"), or as text when it holds no password`}}},
-			{Name: "local", Doc: "a throwaway server on loopback, with an append-only file, removed at the end", Params: []spec.Param{
+			{Name: "local", Doc: "a throwaway server on loopback, with an append-only file, removed at the end", Check: checkNodes, Params: []spec.Param{
+				{Name: "replicas", Kind: spec.KindInt, Default: int64(0), Check: spec.Between(0, 8), Doc: "replicas of the server"},
+				{Name: "cluster", Kind: spec.KindInt, Check: spec.Between(3, 16), Doc: "how many primaries a cluster has, in place of one server"},
 				{Name: "settings", Kind: spec.KindMap, Default: map[string]any{}, Check: checkSettings,
 					Doc: `server settings beside Redis' defaults and appendonly yes, such as {"appendonly": False}`}}},
 		},
@@ -31,8 +33,10 @@ func Driver() driver.Driver {
 				"no", "the operating system writes the append-only file when it likes",
 				"everysec", "synced once a second: a crash loses up to two seconds",
 				"always", "synced before each reply")},
-			{Name: "wait", Doc: "WAIT n after each write, in the same request; fewer acknowledgements within a second are a time-out", Values: spec.LevelValues(
+			{Name: "wait", Doc: "WAIT n after each write, in the same request; fewer acknowledgements within a second are a time-out with a code of its own, such as WAIT 1 of 2", Values: spec.LevelValues(
 				"1", "one replica has the write", "2", "two replicas have it", "3", "three replicas have it")},
+			{Name: "read", Doc: "where reads go; read back with ROLE. How far each replica is behind stands in server_counters", Values: spec.LevelValues(
+				"primary", "the server, or the key's primary in a cluster", "replica", "one of the replicas, another one for each client: what it gives may be old")},
 		},
 	}, Open: openSystem, Installed: installed}
 }
@@ -54,9 +58,17 @@ func checkURL(v any) error {
 	return nil
 }
 
+// checkNodes refuses replicas in a cluster.
+func checkNodes(o map[string]any) error {
+	if n, _ := o["replicas"].(int64); n > 0 && o["cluster"] != nil {
+		return &spec.ParamError{Param: "replicas", Msg: "can't be added to a throwaway cluster"}
+	}
+	return nil
+}
+
 func checkSettings(v any) error {
 	return sandbox.CheckSettings(v, "abcdefghijklmnopqrstuvwxyz0123456789-",
-		"port", "bind", "dir", "daemonize", "requirepass", "unixsocket", "pidfile", "logfile", "databases")
+		"port", "bind", "dir", "daemonize", "requirepass", "unixsocket", "pidfile", "logfile", "databases", "masterauth", "cluster-enabled", "cluster-port", "cluster-config-file")
 }
 
 func openSystem(ctx context.Context, t driver.Target) (driver.System, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"syscall"
 	"testing"
@@ -98,7 +97,7 @@ func TestNoAppendOnlyFile(t *testing.T) {
 // The server's own level comes back for a trial that doesn't name one.
 func TestLevelComesBack(t *testing.T) {
 	s := local(t, nil)
-	for _, x := range [][2]string{{"always", "appendfsync=always wait=0"}, {"default", "appendfsync=everysec wait=0"}} {
+	for _, x := range [][2]string{{"always", "appendfsync=always wait=0 read=primary"}, {"default", "appendfsync=everysec wait=0 read=primary"}} {
 		l, err := level(x[0])
 		if err != nil {
 			t.Fatal(err)
@@ -116,59 +115,12 @@ func TestLevelComesBack(t *testing.T) {
 	}
 }
 
-// A real replica: WAIT is met with it, and a time-out without.
-func TestWait(t *testing.T) {
-	s := local(t, nil)
-	_, port, err := net.SplitHostPort(s.opt.Addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	replica := local(t, map[string]any{"replicaof": "127.0.0.1 " + port, "masterauth": s.opt.Password})
-	w := &driver.Workload{Tables: []driver.Table{{Name: "t", Key: "k", Fields: []driver.Column{{Name: "f", Bytes: 10}}}}, Ops: []driver.OpType{{Name: "update", Action: driver.Update}}}
-	l, err := level("wait=1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(20 * time.Second); s.CheckLevel(t.Context(), l) != nil; {
-		if time.Now().After(deadline) {
-			t.Fatal("the replica does not join")
-		}
-	}
-	ses, err := s.Session(t.Context(), l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ses.Close() //nolint:errcheck // the test is over
-	if err := ses.Prepare(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
-	op := driver.Op{Key: []byte("a"), Fields: []int{0}, Values: [][]byte{[]byte("v")}}
-	do := func() error {
-		var r driver.Reply
-		return ses.Do(t.Context(), &op, &r)
-	}
-	begin := time.Now()
-	for err = do(); err != nil && time.Since(begin) < 20*time.Second; { // the first sync may still be under way
-		err = do()
-	}
-	if err != nil {
-		t.Errorf("with the replica: %v", err)
-	}
-	if err := replica.local.proc.Stop(syscall.SIGKILL, time.Second); err != nil {
-		t.Fatal(err)
-	}
-	err = do()
-	if class, code := driver.Classify(err); class != driver.Timeout || code != "WAIT" {
-		t.Errorf("without it: %v (class %s, code %s)", err, class, code)
-	}
-}
-
 func TestKilledServer(t *testing.T) {
 	s := local(t, map[string]any{"appendfsync": "always"})
 	if _, err := s.Exec(t.Context(), "HSET a f v", nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.local.proc.Stop(syscall.SIGKILL, time.Second); err != nil {
+	if err := s.local.nodes[0].proc.Stop(syscall.SIGKILL, time.Second); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Exec(t.Context(), "PING", nil); !driver.IsConnection(err) {

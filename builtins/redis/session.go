@@ -3,8 +3,8 @@ package redis
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
-	"time"
 
 	"sextant/interp/driver"
 	"sextant/interp/spec"
@@ -12,12 +12,15 @@ import (
 
 // session is one client's connection.
 type session struct {
-	x      *wire
+	links  *links
+	x      *wire  // of the operation at hand
+	reader *wire  // of reads at read=replica; nil: they go where writes go
 	wait   string // replicas that each write waits for; "" none
 	w      *driver.Workload
 	ops    []driver.OpType
 	queued int // commands of the batch that is not sent yet
 	number []byte
+	route  []*wire  // of the commands in the batch
 	keys   [][]byte // of a scan; reused
 }
 
@@ -41,12 +44,30 @@ func (s *session) Level(_ context.Context, asked spec.Level) (string, error) {
 		}
 		got.Settings = append(got.Settings, spec.Setting{Name: "wait", Value: v})
 	}
+	if all || asked.Get("read") != "" {
+		v, err := s.source().call("ROLE")
+		if err != nil && !all {
+			return "", fmt.Errorf("reading the level back: %w", err)
+		}
+		role := "unknown"
+		if l, _ := v.([]any); len(l) > 0 {
+			if role = fmt.Sprint(l[0]); role == "master" {
+				role = "primary"
+			} else if role == "slave" {
+				role = "replica"
+			}
+		}
+		got.Settings = append(got.Settings, spec.Setting{Name: "read", Value: role})
+	}
 	return got.String(), nil
 }
 
 func (s *session) Prepare(_ context.Context, w *driver.Workload) error {
 	if err := one(w); err != nil {
 		return err
+	}
+	if s.links.m != nil && slices.ContainsFunc(w.Tables, func(t driver.Table) bool { return t.Ordered }) {
+		return noOrder()
 	}
 	s.w, s.ops = w, w.All()
 	for _, o := range s.ops {
@@ -61,66 +82,126 @@ func (s *session) Prepare(_ context.Context, w *driver.Workload) error {
 const waitMillis = "1000"
 
 // Do sends one request, writes and their WAIT in one piece, and reads its replies.
-func (s *session) Do(_ context.Context, op *driver.Op, reply *driver.Reply) error {
-	t := &s.w.Tables[0]
+func (s *session) Do(ctx context.Context, op *driver.Op, reply *driver.Reply) error {
 	switch s.ops[op.Type].Action {
 	case driver.Read:
-		return s.read(op.Key, reply)
+		return s.routed(ctx, op, reply, s.read)
 	case driver.Update:
-		return s.write(hset(s.x, t, op.Key, op.Fields, op.Values), reply)
+		return s.routed(ctx, op, reply, s.update)
 	case driver.Insert:
-		n := hset(s.x, t, op.Key, op.Fields, op.Values)
-		if t.Ordered {
-			n += zadd(s.x, op.Key)
-		}
-		return s.write(n, reply)
+		return s.routed(ctx, op, reply, s.insert)
 	case driver.Delete:
-		return s.remove(op.Key, t.Ordered, reply)
+		return s.routed(ctx, op, reply, s.remove)
 	case driver.Scan:
-		return s.scan(op, reply)
+		return s.routed(ctx, op, reply, s.scan)
 	case driver.ReadModifyWrite:
-		if err := s.read(op.Key, reply); err != nil || reply.Rows == 0 {
+		if err := s.routed(ctx, op, reply, s.read); err != nil || reply.Rows == 0 {
 			return err
 		}
 		bytes := reply.Bytes
-		err := s.write(hset(s.x, t, op.Key, op.Fields, op.Values), reply)
+		err := s.routed(ctx, op, reply, s.update)
 		reply.Bytes = bytes
 		return err
-	}
-	if s.ops[op.Type].Action == driver.Command {
-		if err := s.Queue(op); err != nil {
-			return err
-		}
-		if err := s.x.flush(); err != nil {
-			return err
-		}
-		var err error
-		reply.Rows, reply.Bytes, err = s.reply()
-		s.queued = 0
-		return err
+	case driver.Command:
+		return s.routed(ctx, op, reply, s.command)
 	}
 	return &driver.Error{Class: driver.Other, Err: fmt.Errorf("Redis can't do the action %q", s.ops[op.Type].Action)}
 }
 
-// Queue writes a command's words.
-func (s *session) Queue(op *driver.Op) error {
-	s.x.begin(len(op.Values))
-	for _, w := range op.Values {
-		s.x.part(w)
+// maxHops is how often one request follows a cluster's redirections.
+const maxHops = 5
+
+// routed does a request where its key is. A node of a cluster that doesn't have the key says who has it: that is followed, and counted.
+func (s *session) routed(ctx context.Context, op *driver.Op, reply *driver.Reply, do func(*driver.Op, *driver.Reply) error) error {
+	x, err := s.links.to(ctx, op.Key)
+	if err != nil {
+		return err
 	}
+	s.x = x
+	for hop := 0; ; hop++ {
+		err := do(op, reply)
+		if err == nil || s.links.m == nil {
+			return err
+		}
+		addr, ask, ok := redirect(err)
+		if !ok || hop == maxHops {
+			return err
+		}
+		reply.Overcome = append(reply.Overcome, err)
+		reply.Rows, reply.Bytes = 0, 0
+		if s.x, err = s.links.follow(ctx, addr, ask); err != nil {
+			return err
+		}
+	}
+}
+
+// source is where a read goes.
+func (s *session) source() *wire {
+	if s.reader != nil {
+		return s.reader
+	}
+	return s.x
+}
+
+func (s *session) update(op *driver.Op, reply *driver.Reply) error {
+	return s.write(hset(s.x, &s.w.Tables[0], op.Key, op.Fields, op.Values), reply)
+}
+
+func (s *session) insert(op *driver.Op, reply *driver.Reply) error {
+	t := &s.w.Tables[0]
+	n := hset(s.x, t, op.Key, op.Fields, op.Values)
+	if t.Ordered {
+		n += zadd(s.x, op.Key)
+	}
+	return s.write(n, reply)
+}
+
+func (s *session) command(op *driver.Op, reply *driver.Reply) error {
+	send(s.x, op)
+	if err := s.x.flush(); err != nil {
+		return err
+	}
+	var err error
+	reply.Rows, reply.Bytes, err = answer(s.x)
+	return err
+}
+
+// send writes a command's words.
+func send(x *wire, op *driver.Op) {
+	x.begin(len(op.Values))
+	for _, w := range op.Values {
+		x.part(w)
+	}
+}
+
+// Queue writes a command's words to the node that has its key.
+func (s *session) Queue(op *driver.Op) error {
+	x := s.x
+	if s.links.m != nil {
+		var err error
+		if x, err = s.links.to(context.Background(), op.Key); err != nil { // a node that is away is given up by the dialler
+			return err
+		}
+		s.route = append(s.route, x)
+	}
+	send(x, op)
 	s.queued++
 	return nil
 }
 
-// Flush sends the batch and reads its replies.
-func (s *session) Flush(_ context.Context, done func(i int, rows int64, err error)) error {
+// Flush sends the batch and reads its replies. In a cluster a command of a batch that is redirected is an error: what came behind it was done already.
+// The next batch goes where it should.
+func (s *session) Flush(ctx context.Context, done func(i int, rows int64, err error)) error {
 	n := s.queued
 	s.queued = 0
+	if s.links.m != nil {
+		return s.flushAll(ctx, n, done)
+	}
 	if err := s.x.flush(); err != nil {
 		return err
 	}
 	for i := range n {
-		rows, _, err := s.reply()
+		rows, _, err := answer(s.x)
 		if s.x.torn {
 			return err
 		}
@@ -129,10 +210,39 @@ func (s *session) Flush(_ context.Context, done func(i int, rows int64, err erro
 	return nil
 }
 
-// reply reads the reply of a command: nil and an empty list are no rows.
-func (s *session) reply() (rows, bytes int64, err error) {
+// flushAll is Flush over the nodes of a cluster: all are sent their part, then the replies are read in the order of the commands.
+func (s *session) flushAll(ctx context.Context, n int, done func(i int, rows int64, err error)) error {
+	route := s.route
+	s.route = s.route[:0]
+	for _, x := range route {
+		if len(x.out) > 0 {
+			if err := x.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	var moved string
+	for i := range n {
+		rows, _, err := answer(route[i])
+		if route[i].torn {
+			return err
+		}
+		if addr, ask, ok := redirect(err); ok && !ask {
+			moved = addr
+		}
+		done(i, rows, err)
+	}
+	if moved == "" {
+		return nil
+	}
+	_, err := s.links.follow(ctx, moved, false)
+	return err
+}
+
+// answer reads the reply of a command: nil and an empty list are no rows.
+func answer(x *wire) (rows, bytes int64, err error) {
 	var c sum
-	if err := s.x.count(&c); err != nil {
+	if err := x.count(&c); err != nil {
 		return 0, 0, err
 	}
 	if c.leaves == 0 && (c.nilReply || c.empty) {
@@ -141,23 +251,24 @@ func (s *session) reply() (rows, bytes int64, err error) {
 	return max(c.leaves, 1), c.bytes, nil
 }
 
-func (s *session) read(key []byte, reply *driver.Reply) error {
-	s.x.begin(2)
-	s.x.text("HGETALL")
-	s.x.part(key)
-	if err := s.x.flush(); err != nil {
+func (s *session) read(op *driver.Op, reply *driver.Reply) error {
+	x := s.source()
+	x.begin(2)
+	x.text("HGETALL")
+	x.part(op.Key)
+	if err := x.flush(); err != nil {
 		return err
 	}
-	return s.hash("", reply)
+	return s.hash(x, "", reply)
 }
 
 // hash reads the reply of HGETALL: names and values in turns. The bytes are those of the values.
-func (s *session) hash(key string, reply *driver.Reply) error {
+func (s *session) hash(x *wire, key string, reply *driver.Reply) error {
 	if reply.Keep {
-		return s.keep(key, reply)
+		return s.keep(x, key, reply)
 	}
 	var c sum
-	if err := s.x.count(&c); err != nil {
+	if err := x.count(&c); err != nil {
 		return err
 	}
 	if c.leaves > 0 {
@@ -171,8 +282,8 @@ func (s *session) hash(key string, reply *driver.Reply) error {
 }
 
 // keep is hash for a reply that wants its values: a scan's key, then the fields in the order of the table.
-func (s *session) keep(key string, reply *driver.Reply) error {
-	v, err := s.x.value()
+func (s *session) keep(x *wire, key string, reply *driver.Reply) error {
+	v, err := x.value()
 	if err != nil {
 		return err
 	}
@@ -199,6 +310,16 @@ func (s *session) keep(key string, reply *driver.Reply) error {
 
 // write adds the WAIT of the level and reads all replies.
 func (s *session) write(replies int, reply *driver.Reply) error {
+	_, err := s.replies(replies)
+	if err == nil {
+		reply.Rows = 1
+	}
+	return err
+}
+
+// replies sends what was written, with the WAIT of the level behind it, and reads every reply, also behind one that is an error: the next operation must
+// not find them. It gives the integer of the first.
+func (s *session) replies(n int) (integer int64, first error) {
 	if s.wait != "" {
 		s.x.begin(3)
 		s.x.text("WAIT")
@@ -206,116 +327,99 @@ func (s *session) write(replies int, reply *driver.Reply) error {
 		s.x.text(waitMillis)
 	}
 	if err := s.x.flush(); err != nil {
-		return err
-	}
-	var first error
-	for range replies {
-		var c sum
-		if err := s.x.count(&c); err != nil {
-			if s.x.torn {
-				return err
-			}
-			first = err
-		}
-	}
-	if err := s.waited(); err != nil {
-		return err
-	}
-	reply.Rows = 1
-	return first
-}
-
-// waited reads the reply of WAIT: how many replicas have what was written. Fewer than asked for is no error of Redis.
-func (s *session) waited() error {
-	if s.wait == "" {
-		return nil
-	}
-	var c sum
-	if err := s.x.count(&c); err != nil {
-		return err
-	}
-	if want, _ := strconv.ParseInt(s.wait, 10, 64); c.integer < want {
-		return &driver.Error{Class: driver.Timeout, Code: "WAIT", Err: fmt.Errorf("%d of %d replicas had the write within %s ms", c.integer, want, waitMillis)}
-	}
-	return nil
-}
-
-func (s *session) remove(key []byte, ordered bool, reply *driver.Reply) error {
-	s.x.begin(2)
-	s.x.text("DEL")
-	s.x.part(key)
-	n := 1
-	if ordered {
-		s.x.begin(3)
-		s.x.text("ZREM")
-		s.x.text(indexKey)
-		s.x.part(key)
-		n++
-	}
-	if s.wait != "" {
-		s.x.begin(3)
-		s.x.text("WAIT")
-		s.x.text(s.wait)
-		s.x.text(waitMillis)
-	}
-	if err := s.x.flush(); err != nil {
-		return err
+		return 0, err
 	}
 	for i := range n {
 		var c sum
-		if err := s.x.count(&c); err != nil {
-			return err
+		err := s.x.count(&c)
+		if s.x.torn {
+			return 0, err
+		}
+		if err != nil && first == nil {
+			first = err
 		}
 		if i == 0 {
-			reply.Rows = c.integer
+			integer = c.integer
 		}
 	}
-	return s.waited()
+	if s.wait == "" {
+		return integer, first
+	}
+	var c sum
+	if err := s.x.count(&c); err != nil {
+		return 0, err
+	}
+	if want, _ := strconv.ParseInt(s.wait, 10, 64); c.integer < want && first == nil { // no error of Redis
+		first = &driver.Error{Class: driver.Timeout, Code: fmt.Sprintf("WAIT %d of %d", c.integer, want),
+			Err: fmt.Errorf("%d of %d replicas had the write within %s ms", c.integer, want, waitMillis)}
+	}
+	return integer, first
+}
+
+func (s *session) remove(op *driver.Op, reply *driver.Reply) error {
+	s.x.begin(2)
+	s.x.text("DEL")
+	s.x.part(op.Key)
+	n := 1
+	if s.w.Tables[0].Ordered {
+		s.x.begin(3)
+		s.x.text("ZREM")
+		s.x.text(indexKey)
+		s.x.part(op.Key)
+		n++
+	}
+	var err error
+	reply.Rows, err = s.replies(n)
+	return err
 }
 
 // scan takes the keys from the sorted set, then their hashes in one pipeline: as a client must.
 func (s *session) scan(op *driver.Op, reply *driver.Reply) error {
-	s.x.begin(7)
-	s.x.text("ZRANGEBYLEX")
-	s.x.text(indexKey)
+	x := s.source()
+	x.begin(7)
+	x.text("ZRANGEBYLEX")
+	x.text(indexKey)
 	s.number = append(append(s.number[:0], '['), op.Key...)
-	s.x.part(s.number)
-	s.x.text("+")
-	s.x.text("LIMIT")
-	s.x.text("0")
+	x.part(s.number)
+	x.text("+")
+	x.text("LIMIT")
+	x.text("0")
 	s.number = strconv.AppendInt(s.number[:0], int64(op.Limit), 10)
-	s.x.part(s.number)
-	if err := s.x.flush(); err != nil {
+	x.part(s.number)
+	if err := x.flush(); err != nil {
 		return err
 	}
-	v, err := s.x.value()
+	v, err := x.value()
 	if err != nil {
 		return err
 	}
 	list, _ := v.([]any)
 	for _, k := range list {
 		key, _ := k.(string)
-		s.x.begin(2)
-		s.x.text("HGETALL")
-		s.x.text(key)
+		x.begin(2)
+		x.text("HGETALL")
+		x.text(key)
 	}
 	if len(list) == 0 {
 		return nil
 	}
-	if err := s.x.flush(); err != nil {
+	if err := x.flush(); err != nil {
 		return err
 	}
+	var first error
 	for _, k := range list {
 		key, _ := k.(string)
-		if err := s.hash(key, reply); err != nil {
-			return err
+		if err := s.hash(x, key, reply); err != nil {
+			if first = err; x.torn {
+				return err
+			}
 		}
 		reply.Bytes += int64(len(key))
 	}
-	return nil
+	return first
 }
 
 // Interrupt cuts the connection: Redis has no way to end another client's command. What was sent may still be done.
-func (s *session) Interrupt() { _ = s.x.conn.SetDeadline(time.Unix(1, 0)) } // it fails only on a closed connection
+func (s *session) Interrupt() { s.links.interrupt() }
 
-func (s *session) Close() error { return s.x.conn.Close() }
+func (s *session) Close() error { return s.links.close() }

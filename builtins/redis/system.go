@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -25,6 +25,10 @@ type system struct {
 	log   func(kind, text string)
 	local *server // of local(); nil for a server that existed
 	base  string  // appendfsync of the server when it was opened; "" when it can't be read
+	// slotMap is where a cluster has its keys; nil: no cluster. replicas are those of a server that is none.
+	slotMap  atomic.Pointer[slotMap]
+	replicas []replica
+	next     atomic.Uint64 // which replica the next session reads from
 
 	mu    sync.Mutex
 	admin *wire // of datasets, facts and hooks; nil until needed
@@ -35,18 +39,23 @@ func newSystem(opt *goredis.Options, log func(kind, text string)) *system {
 }
 
 // connect opens one connection and logs in.
-func (s *system) connect(ctx context.Context) (*wire, error) {
+func (s *system) connect(ctx context.Context, addr string) (*wire, error) {
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", s.opt.Addr)
+	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err == nil && s.opt.TLSConfig != nil {
-		t := tls.Client(conn, s.opt.TLSConfig)
+		cfg := s.opt.TLSConfig
+		if addr != s.opt.Addr { // another node: it has a name of its own
+			cfg = cfg.Clone()
+			cfg.ServerName, _, _ = net.SplitHostPort(addr)
+		}
+		t := tls.Client(conn, cfg)
 		err = t.HandshakeContext(ctx)
 		conn = t
 	}
 	if err != nil {
 		e := lostError(err)
 		e.Hint = "is the server running, and does it listen there?"
-		e.Err = fmt.Errorf("no connection to Redis at %s: %w", s.opt.Addr, err)
+		e.Err = fmt.Errorf("no connection to Redis at %s: %w", addr, err)
 		return nil, e
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // the calls below end with the context
@@ -56,7 +65,7 @@ func (s *system) connect(ctx context.Context) (*wire, error) {
 		err = ctx.Err()
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("connecting to Redis at %s: %w", s.opt.Addr, err), conn.Close())
+		return nil, errors.Join(fmt.Errorf("connecting to Redis at %s: %w", addr, err), conn.Close())
 	}
 	return x, nil
 }
@@ -87,7 +96,7 @@ func (s *system) with(ctx context.Context, fn func(*wire) error) error {
 		s.admin = nil
 	}
 	if s.admin == nil {
-		x, err := s.connect(ctx)
+		x, err := s.connect(ctx, s.opt.Addr)
 		if err != nil {
 			return err
 		}
@@ -105,35 +114,9 @@ func (s *system) with(ctx context.Context, fn func(*wire) error) error {
 	return err
 }
 
-// config reads settings that a pattern names.
-func config(x *wire, name string) (string, error) {
-	v, err := x.call("CONFIG", "GET", name)
-	if err != nil {
-		return "", err
-	}
-	if l, ok := v.([]any); ok && len(l) == 2 {
-		return fmt.Sprint(l[1]), nil
-	}
-	return "", fmt.Errorf("the server has no setting %s", name)
-}
-
-// info reads one field of INFO.
-func info(x *wire, section, field string) (string, error) {
-	v, err := x.call("INFO", section)
-	if err != nil {
-		return "", err
-	}
-	for _, line := range strings.Split(fmt.Sprint(v), "\r\n") {
-		if f, ok := strings.CutPrefix(line, field+":"); ok {
-			return f, nil
-		}
-	}
-	return "", nil
-}
-
-// greet looks whether the server is one that can be measured, and notes its own appendfsync.
+// greet looks whether the server is one that can be measured, where its keys are, and notes its own appendfsync.
 func (s *system) greet(ctx context.Context) error {
-	return s.with(ctx, func(x *wire) error {
+	err := s.with(ctx, func(x *wire) error {
 		version, err := info(x, "server", "redis_version")
 		if err != nil {
 			return err
@@ -142,41 +125,51 @@ func (s *system) greet(ctx context.Context) error {
 		if n, err := strconv.Atoi(major); err != nil || n < 6 {
 			return &driver.Error{Class: driver.Unavailable, Err: fmt.Errorf("the server is Redis %s", version), Hint: "sextant measures version 6 and later"}
 		}
-		if s.base, err = config(x, "appendfsync"); err != nil {
+		return s.topology(x)
+	})
+	if err != nil {
+		return err
+	}
+	first := true
+	err = s.every(ctx, func(x *wire) error {
+		base, err := config(x, "appendfsync")
+		if err != nil {
 			if class, _ := driver.Classify(err); class != driver.Auth && class != driver.Other {
 				return err
 			}
-			s.base = "" // not privileged: the level can be neither set nor read
+			base = "" // not privileged: the level can be neither set nor read
 		}
-		return s.recall(x)
-	})
-}
-
-func (s *system) Facts(ctx context.Context) (facts []driver.Fact, err error) {
-	err = s.with(ctx, func(x *wire) error {
-		for _, f := range []struct{ key, section, field string }{{"server_version", "server", "redis_version"}, {"server_mode", "server", "redis_mode"},
-			{"server_os", "server", "os"}, {"connected_slaves", "replication", "connected_slaves"}, {"maxmemory", "memory", "maxmemory"}} {
-			v, err := info(x, f.section, f.field)
-			if err != nil {
-				return err
-			}
-			facts = append(facts, driver.Fact{Key: f.key, Value: v})
+		if !first && base != s.base {
+			return &driver.Error{Class: driver.Other, Err: fmt.Errorf("the nodes of the cluster differ in appendfsync: %q and %q", s.base, base), Hint: "set it alike on all of them"}
 		}
-		for _, name := range []string{"appendonly", "appendfsync", "save", "io-threads", "maxclients", "maxmemory-policy", "no-appendfsync-on-rewrite"} {
-			if v, err := config(x, name); err == nil {
-				facts = append(facts, driver.Fact{Key: "server_setting." + name, Value: v})
-			}
-		}
+		s.base, first = base, false
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading the server's settings: %w", err)
+		return err
 	}
-	tls := "no"
-	if s.opt.TLSConfig != nil {
-		tls = "yes"
+	return s.recall(ctx)
+}
+
+// every runs fn on a connection to each node that has keys: the server, or the primaries of a cluster one after another.
+func (s *system) every(ctx context.Context, fn func(*wire) error) error {
+	m := s.slotMap.Load()
+	if m == nil {
+		return s.with(ctx, fn)
 	}
-	return append(facts, driver.Fact{Key: "tls", Value: tls}, driver.Fact{Key: "address", Value: s.opt.Addr}), nil
+	for _, addr := range m.nodes {
+		x, err := s.connect(ctx, addr)
+		if err != nil {
+			return err
+		}
+		stop := context.AfterFunc(ctx, func() { _ = x.conn.SetDeadline(time.Unix(1, 0)) })
+		err = fn(x)
+		stop()
+		if err = errors.Join(err, x.conn.Close()); err != nil {
+			return errors.Join(ctx.Err(), fmt.Errorf("at %s: %w", addr, err))
+		}
+	}
+	return nil
 }
 
 // CheckLevel refuses an appendfsync without an append-only file or without the right to set it, and a WAIT for more
@@ -185,7 +178,15 @@ func (s *system) CheckLevel(ctx context.Context, l spec.Level) error {
 	refuse := func(format string, a ...any) error {
 		return &driver.LevelRefused{Level: l, Reason: fmt.Sprintf(format, a...)}
 	}
-	return s.with(ctx, func(x *wire) error {
+	if l.Get("read") == "replica" {
+		if s.slotMap.Load() != nil {
+			return refuse("the server is a cluster: reads go to its primaries")
+		}
+		if len(s.replicas) == 0 {
+			return refuse("the server has no replicas")
+		}
+	}
+	return s.every(ctx, func(x *wire) error {
 		if v := l.Get("appendfsync"); v != "" {
 			only, err := config(x, "appendonly")
 			if err != nil {
@@ -210,32 +211,47 @@ func (s *system) CheckLevel(ctx context.Context, l spec.Level) error {
 }
 
 func (s *system) Session(ctx context.Context, level spec.Level) (driver.Session, error) {
-	x, err := s.connect(ctx)
+	l, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
+	fail := func(err error) (driver.Session, error) { return nil, errors.Join(err, l.close()) }
 	want := level.Get("appendfsync")
 	if want == "" {
 		want = s.base // a level before may have changed it
 	}
 	if want != "" && want != s.base && s.local == nil { // before it is changed: a sextant that is killed can't put it back itself
 		if err := sandbox.Remember(s.place(), map[string]string{"appendfsync": s.base}); err != nil {
-			return nil, errors.Join(err, x.conn.Close())
+			return fail(err)
 		}
 	}
-	if want != "" {
+	for _, x := range l.wires {
+		if want == "" || x == nil {
+			continue
+		}
 		if _, err := x.call("CONFIG", "SET", "appendfsync", want); err != nil {
-			return nil, errors.Join(fmt.Errorf("setting the level %s: %w", level, err), x.conn.Close())
+			return fail(fmt.Errorf("setting the level %s: %w", level, err))
 		}
 	}
-	return &session{x: x, wait: level.Get("wait")}, nil
+	out := &session{links: l, wait: level.Get("wait")}
+	out.x = l.all[0]
+	if level.Get("read") == "replica" {
+		if len(s.replicas) == 0 {
+			return fail(&driver.LevelRefused{Level: level, Reason: "the server has no replicas"})
+		}
+		at := s.replicas[s.next.Add(1)%uint64(len(s.replicas))]
+		if out.reader, err = l.connect(ctx, at.addr); err != nil {
+			return fail(err)
+		}
+	}
+	return out, nil
 }
 
 // place names the server in what is remembered about it.
 func (s *system) place() string { return "redis " + s.opt.Addr }
 
 // recall puts back what a sextant that was killed has left changed.
-func (s *system) recall(x *wire) error {
+func (s *system) recall(ctx context.Context) error {
 	if s.local != nil || s.base == "" {
 		return nil
 	}
@@ -243,12 +259,20 @@ func (s *system) recall(x *wire) error {
 	if err != nil || left["appendfsync"] == "" {
 		return err
 	}
-	if _, err := x.call("CONFIG", "SET", "appendfsync", left["appendfsync"]); err != nil {
+	if err := s.putBack(ctx, left["appendfsync"]); err != nil {
 		return fmt.Errorf("putting back what an earlier run has left changed: %w", err)
 	}
 	s.base = left["appendfsync"]
 	s.log("warning", fmt.Sprintf("an earlier run was killed before it could put back appendfsync %s: done now", s.base))
 	return sandbox.Forget(s.place())
+}
+
+// putBack sets appendfsync on every node.
+func (s *system) putBack(ctx context.Context, value string) error {
+	return s.every(ctx, func(x *wire) error {
+		_, err := x.call("CONFIG", "SET", "appendfsync", value)
+		return err
+	})
 }
 
 // words splits a command of a hook; "quoted words" keep their spaces.
@@ -317,69 +341,38 @@ func (s *system) Query(ctx context.Context, text string, args []any) (columns []
 	return []string{"value"}, rows, nil
 }
 
-func (s *system) Processes(context.Context) ([]int, string) {
-	if s.local == nil {
-		return nil, "the server was not started by sextant"
-	}
-	return s.local.proc.Processes(), ""
-}
-
-// SessionLimit is maxclients without those that are connected.
-func (s *system) SessionLimit(ctx context.Context) (limit int, source string, err error) {
-	err = s.with(ctx, func(x *wire) error {
-		limit, source = 1<<30, "no limit can be read"
-		most, err := info(x, "clients", "maxclients")
-		if err != nil || most == "" {
-			return err
-		}
-		now, err := info(x, "clients", "connected_clients")
-		if err != nil {
-			return err
-		}
-		a, errA := strconv.Atoi(most)
-		b, errB := strconv.Atoi(now)
-		limit, source = a-b, fmt.Sprintf("maxclients = %s, of which %s are in use", most, now)
-		return errors.Join(errA, errB)
-	})
-	return limit, source, err
-}
-
-// Counters are the numbers of INFO's sections that count.
-func (s *system) Counters(ctx context.Context) (out []driver.Counter, err error) {
-	err = s.with(ctx, func(x *wire) error {
-		v, err := x.call("INFO", "stats")
-		if err != nil {
-			return err
-		}
-		for _, line := range strings.Split(fmt.Sprint(v), "\r\n") {
-			name, text, ok := strings.Cut(line, ":")
-			if f, err := strconv.ParseFloat(text, 64); ok && err == nil && !slices.Contains([]string{"instantaneous_ops_per_sec"}, name) {
-				out = append(out, driver.Counter{Name: "info_stats." + name, Value: f})
-			}
-		}
-		return nil
-	})
-	return out, err
-}
-
-// Restart starts a throwaway server again that has died.
+// Restart starts those of a throwaway server's nodes again that have died.
 func (s *system) Restart(ctx context.Context) (bool, error) {
-	if s.local == nil || s.local.proc.Alive() {
+	if s.local == nil {
 		return false, nil
 	}
-	return true, s.local.start(ctx, s)
+	dead := false
+	for _, n := range s.local.nodes {
+		if n.proc.Alive() {
+			continue
+		}
+		dead = true
+		if err := s.local.start(n); err != nil {
+			return true, err
+		}
+	}
+	if !dead {
+		return false, nil
+	}
+	return true, s.local.await(ctx, s)
 }
 
 func (s *system) Close(ctx context.Context) error {
+	if s.base != "" && s.local == nil { // the server gets its own setting back
+		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		if s.putBack(short, s.base) == nil { // a server that is gone can't be told
+			_ = sandbox.Forget(s.place()) // then the next start does it again, which does no harm
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.admin != nil {
-		if s.base != "" && s.local == nil && !s.admin.torn { // the server gets its own setting back
-			_ = s.admin.conn.SetDeadline(time.Now().Add(2 * time.Second))
-			if _, err := s.admin.call("CONFIG", "SET", "appendfsync", s.base); err == nil { // a server that is gone can't be told
-				_ = sandbox.Forget(s.place()) // then the next start does it again, which does no harm
-			}
-		}
 		_ = s.admin.conn.Close() // nothing is under way on it
 		s.admin = nil
 	}

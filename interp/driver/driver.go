@@ -282,6 +282,9 @@ type Op struct {
 type Reply struct {
 	Rows  int64 // rows read or changed
 	Bytes int64 // payload bytes read
+	// Overcome are errors on the way that the protocol itself has an answer for, such as a redirection that was followed. The operation succeeded or
+	// failed apart from them; they are counted like the errors of attempts that were tried again.
+	Overcome []error
 	// Own is the time in ns that a Program spent in an interpreter of its own, not in the session.
 	Own int64
 	// Keep asks for the values of a read or a scan, in Values: row by row, the fields in order, for a scan the key before

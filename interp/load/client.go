@@ -191,7 +191,7 @@ func (c *client) attempt(ctx context.Context, op *driver.Op, reply *driver.Reply
 	if !open && sent >= c.t.slots.end() {
 		return sent, sent, nil
 	}
-	*reply = driver.Reply{}
+	*reply = driver.Reply{Overcome: reply.Overcome[:0]}
 	c.busy.Store(sent + 1)
 	if op.Program == nil {
 		err = c.session.Do(ctx, op, reply)
@@ -200,6 +200,9 @@ func (c *client) attempt(ctx context.Context, op *driver.Op, reply *driver.Reply
 	}
 	done = c.t.clock.now()
 	c.busy.Store(0)
+	for _, e := range reply.Overcome {
+		c.rec.again(e, sent)
+	}
 	if err == nil && c.cut.Load() == sent+1 {
 		err = errLate
 	}
