@@ -5,6 +5,7 @@
 //	driver.go   the descriptor: postgres.server(url=...), postgres.local(...), levels
 //	system.go   system: facts, levels that the topology gives, statements of hooks, counters
 //	local.go    a throwaway cluster from installed binaries
+//	standby.go  standbys: throwaway ones, sessions that read from them, how far they are behind; whether a pooler stands between
 //	dataset.go  datasets: COPY within one transaction
 //	session.go  session: one client's connection and its prepared statements
 //	wire.go     the hot path: prebuilt messages of the extended protocol, replies read in place

@@ -23,9 +23,12 @@ func Driver() driver.Driver {
 		Makers: []spec.Maker{
 			{Name: "server", Doc: "a server that exists", Positional: 1, Params: []spec.Param{
 				{Name: "url", Kind: spec.KindSecret, Required: true, Check: checkURL,
-					Doc: `connection string as of libpq: secret("PG_URL"), or as text when it holds no password`}}},
-			{Name: "local", Doc: "a throwaway cluster on loopback, removed at the end", Params: []spec.Param{
+					Doc: `connection string as of libpq: secret("PG_URL"), or as text when it holds no password`},
+				{Name: "standby", Kind: spec.KindSecret, Check: checkURL, Doc: "connection string of a standby, for the level read=standby"}}},
+			{Name: "local", Doc: "a throwaway cluster on loopback, removed at the end", Check: checkStandbys, Params: []spec.Param{
 				{Name: "version", Kind: spec.KindAny, Doc: "major version such as 15; None is the newest installed", Check: checkVersion},
+				{Name: "standbys", Kind: spec.KindInt, Default: int64(0), Check: spec.Between(0, 5), Doc: "standbys that replay the server's log"},
+				{Name: "synchronous", Kind: spec.KindString, Check: checkSynchronous, Doc: `which of them commits wait for at remote_write, on and remote_apply: "any 1", "first 2"; without, for none`},
 				{Name: "settings", Kind: spec.KindMap, Default: map[string]any{}, Check: checkSettings,
 					Doc: `server settings beside PostgreSQL's defaults, such as {"shared_buffers": "1GB"}`}}},
 		},
@@ -40,6 +43,8 @@ func Driver() driver.Driver {
 				"read committed", "each statement sees what is committed when it begins",
 				"repeatable read", "a transaction sees one snapshot; a write to a row that changed since is a conflict",
 				"serializable", "transactions behave as one after the other; what can't is a conflict")},
+			{Name: "read", Doc: "where operations that only read go, read back with pg_is_in_recovery; how far standbys are behind stands in server_counters", Values: spec.LevelValues(
+				"primary", "the server itself", "standby", "a standby, another one for each client: what it gives may be old")},
 		},
 	}, Open: openSystem, Installed: installed}
 }
@@ -81,7 +86,7 @@ const oldest = 12
 
 func checkSettings(v any) error {
 	return sandbox.CheckSettings(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.",
-		"port", "listen_addresses", "unix_socket_directories", "data_directory", "hba_file", "ident_file")
+		"port", "listen_addresses", "unix_socket_directories", "data_directory", "hba_file", "ident_file", "synchronous_standby_names", "primary_conninfo")
 }
 
 func openSystem(ctx context.Context, t driver.Target) (driver.System, error) {
@@ -95,6 +100,14 @@ func openSystem(ctx context.Context, t driver.Target) (driver.System, error) {
 			Hint: "postgres://user:password@host:5432/database"}
 	}
 	s := newSystem(cfg, t.Log)
+	if text, _ := t.Options["standby"].(string); text != "" {
+		at, err := pgconn.ParseConfig(text)
+		if err != nil {
+			return nil, &driver.Error{Class: driver.Other, Err: fmt.Errorf("the connection string of the standby of %s can't be read: %w", t.System.Name, err)}
+		}
+		at.RuntimeParams["application_name"] = "sextant"
+		s.standbys = []*standby{{cfg: at}}
+	}
 	if err := s.greet(ctx); err != nil {
 		return nil, err
 	}

@@ -26,7 +26,10 @@ type cluster struct {
 	box     *sandbox.Sandbox
 	account sandbox.Account
 	bin     string
+	major   int
 	server  *sandbox.Server
+	// standbys of the server, with their folders beside its own.
+	standbys []*standby
 }
 
 // installation is one installed PostgreSQL.
@@ -101,7 +104,7 @@ func openLocal(ctx context.Context, t driver.Target) (_ driver.System, err error
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{bin: in.bin}
+	c := &cluster{bin: in.bin, major: in.major}
 	if c.account, err = sandbox.Unprivileged("postgres", "nobody"); err != nil {
 		return nil, &driver.Error{Class: driver.Auth, Err: err}
 	}
@@ -132,6 +135,13 @@ func openLocal(ctx context.Context, t driver.Target) (_ driver.System, err error
 	s.local = c
 	if err := c.start(ctx, s); err != nil {
 		return nil, err
+	}
+	n, _ := t.Options["standbys"].(int64)
+	synchronous, _ := t.Options["synchronous"].(string)
+	if n > 0 {
+		if err := c.addStandbys(ctx, s, int(n), synchronous); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }
@@ -193,8 +203,13 @@ func (c *cluster) ready(ctx context.Context, s *system) error {
 // remove stops the server (SIGINT: fast shutdown) and removes everything.
 func (c *cluster) remove() error {
 	var err error
+	for _, b := range c.standbys {
+		if b.proc != nil {
+			err = errors.Join(err, b.proc.Stop(syscall.SIGQUIT, 10*time.Second)) // its data go with it
+		}
+	}
 	if c.server != nil {
-		err = c.server.Stop(syscall.SIGINT, 10*time.Second)
+		err = errors.Join(err, c.server.Stop(syscall.SIGINT, 10*time.Second))
 	}
 	return errors.Join(err, c.box.Remove())
 }

@@ -40,17 +40,21 @@ type opStatements struct {
 func newSession(c *pgconn.PgConn) *session { return &session{c: c} }
 
 func (s *session) Level(ctx context.Context, asked spec.Level) (string, error) {
-	rows, err := texts(ctx, s.c, "SELECT current_setting('synchronous_commit'), current_setting('transaction_isolation')")
+	got, err := s.level(ctx, asked)
+	return got.String(), err
+}
+
+func (s *session) level(ctx context.Context, asked spec.Level) (got spec.Level, err error) {
+	rows, err := texts(ctx, s.c, "SELECT current_setting('synchronous_commit'), current_setting('transaction_isolation'), CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE 'primary' END")
 	if err != nil {
-		return "", fmt.Errorf("reading the level back: %w", wrap(err))
+		return got, fmt.Errorf("reading the level back: %w", wrap(err))
 	}
-	var got spec.Level
-	for i, name := range []string{"synchronous_commit", "isolation"} {
+	for i, name := range []string{"synchronous_commit", "isolation", "read"} {
 		if len(asked.Settings) == 0 || asked.Get(name) != "" {
 			got.Settings = append(got.Settings, spec.Setting{Name: name, Value: rows[0][i]})
 		}
 	}
-	return got.String(), nil
+	return got, nil
 }
 
 func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -20,6 +21,10 @@ type system struct {
 	cfg   *pgconn.Config
 	log   func(kind, text string)
 	local *cluster // of local(); nil for a server that existed
+	// standbys are those that reads can go to, next which one the next session takes.
+	standbys []*standby
+	next     atomic.Uint64
+	pooled   bool // a pooler such as pgbouncer stands between
 
 	mu    sync.Mutex
 	admin *pgconn.PgConn // of datasets, facts and hooks; nil until needed
@@ -73,7 +78,12 @@ func (s *system) greet(ctx context.Context) error {
 			return &driver.Error{Class: driver.Unavailable, Err: fmt.Errorf("the server is PostgreSQL %s", rows[0][1]),
 				Hint: fmt.Sprintf("sextant measures version %d and later", oldest)}
 		}
-		return nil
+		pooled, err := pooler(ctx, c)
+		if pooled && !s.pooled {
+			s.log("warning", "a pooler such as pgbouncer stands between sextant and PostgreSQL: it is measured too, and unless it pools whole sessions, settings of a level and prepared statements can get to other sessions")
+		}
+		s.pooled = pooled
+		return err
 	})
 }
 
@@ -125,17 +135,22 @@ func (s *system) Facts(ctx context.Context) (facts []driver.Fact, err error) {
 		if rows, err = texts(ctx, c, "SELECT CASE WHEN ssl THEN version ELSE 'no' END FROM pg_stat_ssl WHERE pid = pg_backend_pid()"); err == nil && len(rows) == 1 {
 			tls = rows[0][0]
 		}
-		facts = append(facts, driver.Fact{Key: "tls", Value: tls}, driver.Fact{Key: "address", Value: fmt.Sprintf("%s:%d", s.cfg.Host, s.cfg.Port)})
+		facts = append(facts, driver.Fact{Key: "tls", Value: tls}, driver.Fact{Key: "address", Value: fmt.Sprintf("%s:%d", s.cfg.Host, s.cfg.Port)},
+			driver.Fact{Key: "pooler", Value: map[bool]string{true: "yes", false: "no"}[s.pooled]})
 		return nil
 	})
-	if err != nil {
+	more, errMore := s.standbyFacts(ctx)
+	if err = errors.Join(err, errMore); err != nil {
 		return nil, fmt.Errorf("reading the server's settings: %w", err)
 	}
-	return facts, nil
+	return append(facts, more...), nil
 }
 
 // CheckLevel refuses what no synchronous standby is there for.
 func (s *system) CheckLevel(ctx context.Context, l spec.Level) error {
+	if err := s.readable(l); err != nil {
+		return err
+	}
 	sc := l.Get("synchronous_commit")
 	if sc != "remote_write" && sc != "remote_apply" && sc != "on" {
 		return nil
@@ -183,7 +198,15 @@ func (s *system) Session(ctx context.Context, level spec.Level) (driver.Session,
 			return nil, errors.Join(fmt.Errorf("setting the level %s: %w", level, wrap(err)), c.Close(ctx))
 		}
 	}
-	return newSession(c), nil
+	out := newSession(c)
+	if level.Get("read") != "standby" {
+		return out, nil
+	}
+	both, err := s.openReader(ctx, out, level)
+	if err != nil {
+		return nil, errors.Join(err, c.Close(ctx))
+	}
+	return both, nil
 }
 
 func (s *system) Exec(ctx context.Context, text string, args []any) (n int64, err error) {
@@ -307,22 +330,45 @@ func (s *system) Counters(ctx context.Context) ([]driver.Counter, error) {
 			}
 		}
 	}
-	return out, nil
+	lag, err := s.replication(ctx)
+	return append(out, lag...), err
 }
 
 func (s *system) Processes(context.Context) ([]int, string) {
 	if s.local == nil {
 		return nil, "the server was not started by sextant"
 	}
-	return s.local.server.Processes(), ""
+	out := s.local.server.Processes()
+	for _, b := range s.local.standbys {
+		out = append(out, b.proc.Processes()...)
+	}
+	return out, ""
 }
 
-// Restart starts a throwaway server again that has died.
+// Restart starts a throwaway server again that has died, and its standbys.
 func (s *system) Restart(ctx context.Context) (bool, error) {
-	if s.local == nil || s.local.server.Alive() {
+	if s.local == nil {
 		return false, nil
 	}
-	return true, s.local.start(ctx, s)
+	dead := !s.local.server.Alive()
+	if dead {
+		if err := s.local.start(ctx, s); err != nil {
+			return true, err
+		}
+	}
+	for _, b := range s.local.standbys {
+		if b.proc.Alive() {
+			continue
+		}
+		dead = true
+		if err := s.local.startStandby(b); err != nil {
+			return true, err
+		}
+	}
+	if dead && len(s.local.standbys) > 0 {
+		return true, s.local.awaitStandbys(ctx, s, "state = 'streaming'", len(s.local.standbys))
+	}
+	return dead, nil
 }
 
 func (s *system) Close(ctx context.Context) error {

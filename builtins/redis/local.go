@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -202,9 +201,9 @@ func (c *server) join(ctx context.Context, s *system) error {
 
 func (c *server) remove() error {
 	var err error
-	for _, n := range slices.Backward(c.nodes) { // the primary last: it waits for replicas that are behind
-		if n.proc != nil {
-			err = errors.Join(err, n.proc.Stop(syscall.SIGTERM, 10*time.Second))
+	for _, n := range c.nodes {
+		if n.proc != nil { // its data go with it; told to end, it would wait for its replicas
+			err = errors.Join(err, n.proc.Stop(syscall.SIGKILL, 10*time.Second))
 		}
 	}
 	return errors.Join(err, c.box.Remove())

@@ -243,6 +243,9 @@ func (s *system) Session(ctx context.Context, level spec.Level) (driver.Session,
 		if out.reader, err = l.connect(ctx, at.addr); err != nil {
 			return fail(err)
 		}
+		if err := caughtUp(ctx, out.x, out.reader); err != nil {
+			return fail(fmt.Errorf("waiting until the replica %s has what is there: %w", at.addr, err))
+		}
 	}
 	return out, nil
 }

@@ -309,3 +309,31 @@ func replicasOf(x *wire) ([]replica, error) {
 	}
 	return out, nil
 }
+
+// caughtUp waits until a replica has what its primary has now.
+func caughtUp(ctx context.Context, primary, replica *wire) error {
+	offset := func(x *wire, field string) (int64, error) {
+		text, err := info(x, "replication", field)
+		if err != nil {
+			return 0, err
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("the server has no %s", field)
+		}
+		return n, nil
+	}
+	want, err := offset(primary, "master_repl_offset")
+	for err == nil {
+		var have int64
+		if have, err = offset(replica, "slave_repl_offset"); err != nil || have >= want {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+	return err
+}
