@@ -14,6 +14,7 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"sextant/interp/driver"
+	"sextant/interp/spec"
 )
 
 // system is an opened cluster.
@@ -340,4 +341,9 @@ func (s *system) Close(context.Context) error {
 		return s.local.remove()
 	}
 	return nil
+}
+
+// VerifyLevel is that every replica answers: the newest of them is what was written last.
+func (s *system) VerifyLevel() spec.Level {
+	return spec.Level{Settings: []spec.Setting{{Name: "read", Value: "all"}}}
 }

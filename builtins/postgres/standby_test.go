@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -249,5 +250,51 @@ func TestPgbouncerIsNoticed(t *testing.T) {
 		if err := sys.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// killedWhileWriting kills the server in the middle of a trial at a level, starts it again and compares what it acknowledged with what is there.
+func killedWhileWriting(t *testing.T, text string) load.Verified {
+	t.Helper()
+	s := local(t, map[string]any{"settings": map[string]any{"wal_writer_delay": "10s"}})
+	w := sidebyside.Workload(t, "records", map[string]any{"records": int64(1000), "mix": map[string]any{"update": int64(1), "insert": int64(1)}})
+	if err := s.Load(t.Context(), w.Shape(), "f", w); err != nil {
+		t.Fatal(err)
+	}
+	l := drivertest.Level(t, Driver(), text)
+	written := make(chan struct{})
+	go func() {
+		<-written
+		_ = s.local.server.Stop(syscall.SIGKILL, time.Second)
+	}()
+	var once sync.Once
+	res, err := load.Run(t.Context(), load.Config{Clients: 4, Window: 2 * time.Second, Interval: time.Second, Drain: time.Second, Connect: 2 * time.Second, Verify: 100_000, Workload: w,
+		Open:     func(ctx context.Context, _ int) (driver.Session, error) { return s.Session(ctx, l) },
+		OnWindow: func(begin bool) { time.AfterFunc(300*time.Millisecond, func() { once.Do(func() { close(written) }) }) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.Restart(t.Context()); !again || err != nil {
+		t.Fatal(again, err)
+	}
+	x, err := s.Session(t.Context(), spec.Level{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close() //nolint:errcheck // it was only read from
+	got, err := res.Ledger.Check(t.Context(), x, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// A killed server has what it acknowledged at on. At off it has lost some of it, and that is found.
+func TestLostWritesOfAKilledServer(t *testing.T) {
+	if got := killedWhileWriting(t, "on"); got.Lost != 0 || got.Checked < 100 {
+		t.Errorf("on: %+v", got)
+	}
+	if got := killedWhileWriting(t, "off"); got.Lost == 0 {
+		t.Errorf("off: %+v", got)
 	}
 }

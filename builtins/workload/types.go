@@ -97,6 +97,7 @@ func resolveWith(read func(map[string]any) (mix, error)) func(map[string]any) (*
 		w := &spec.Workload{Params: params,
 			Dataset: spec.Dataset{Rows: m.table.Rows, RowBytes: bytes + 24,
 				Schema: map[string]any{"table": m.table.Name, "key": m.table.Key, "fields": fields, "version": int64(dataVersion)}},
+			Verifies: true,
 			Resizes:  m.has(driver.Insert, driver.Delete),
 			Modifies: m.has(driver.Insert, driver.Delete, driver.Update, driver.ReadModifyWrite)}
 		for _, o := range m.ops {

@@ -110,7 +110,7 @@ experiment("bad", system = postgres.server(url = secret("PG_URL")), workload = w
 		t.Errorf("looked at %d files, %v", files, err)
 	}
 	for _, r := range tableRows(t, latest(t, dir, "good"), "trials") {
-		if r["level_observed"] != "synchronous_commit=on isolation=read committed" {
+		if r["level_observed"] != "synchronous_commit=on isolation=read committed read=primary" {
 			t.Errorf("the level is %v", r["level_observed"])
 		}
 	}

@@ -125,6 +125,12 @@ type LevelChecker interface {
 	CheckLevel(ctx context.Context, level spec.Level) error // nil or *LevelRefused
 }
 
+// A Verifier is a System whose default level is not the one to read back at what was acknowledged.
+type Verifier interface {
+	// VerifyLevel is the level at which every acknowledged write must be seen.
+	VerifyLevel() spec.Level
+}
+
 // Processes is a System whose server runs on this machine.
 type Processes interface {
 	// Processes are the ids of all server processes now, or nil and the reason why they aren't known.

@@ -24,10 +24,11 @@ const (
 	fTimeout
 	fReset
 	fRetry
+	fVerify
 	fields
 )
 
-var fieldNames = [fields]string{"system", "workload", "load", "consistency", "warmup", "measure", "interval", "timeout", "reset", "retry"}
+var fieldNames = [fields]string{"system", "workload", "load", "consistency", "warmup", "measure", "interval", "timeout", "reset", "retry", "verify"}
 
 func asDuration(v any) (time.Duration, bool) { d, ok := v.(time.Duration); return d, ok }
 
@@ -42,6 +43,9 @@ type windowCount struct {
 
 // autoWarmup is the limit of warmup = "auto".
 const autoWarmup = time.Minute
+
+// maxVerified bounds the rows of a trial that are verified: their writes are kept in memory.
+const maxVerified = 1_000_000
 
 // maxSpan bounds every duration of a script.
 const maxSpan = 30 * 24 * time.Hour
@@ -83,6 +87,12 @@ func toField(f int, v starlark.Value) (any, error) {
 			return string(s), nil
 		}
 		return nil, badKind(v, `a level as text such as "off"`, "")
+	case fVerify:
+		n, ok := v.(starlark.Int)
+		if i, fits := n.Int64(); ok && fits && i >= 1 && i <= maxVerified {
+			return i, nil
+		}
+		return nil, badKind(v, fmt.Sprintf("a number of rows from 1 to %d", maxVerified), "")
 	case fReset:
 		if s, ok := v.(starlark.String); ok {
 			return string(s), oneOf(string(s), []string{"auto", "always", "never"})
@@ -219,6 +229,12 @@ func (r *resolver) build(t [fields]int32, where func(f int) (site, argument)) *s
 	}
 	if s, is := r.value(fReset, t[fReset]).(string); is {
 		m.Reset = s
+	}
+	m.Verify, _ = r.value(fVerify, t[fVerify]).(int64)
+	if m.Verify > 0 && !work.Verifies {
+		bad(fVerify, fmt.Sprintf("verify needs operations on records, whose writes can be read back: workload %s has none", work.Type), "workload.records, ycsb and mix can be verified")
+	} else if m.Verify > 0 && !work.Modifies {
+		bad(fVerify, fmt.Sprintf("verify has nothing to do: workload %s does not write", work.Type), "")
 	}
 	if m.Load.Pipeline > 1 && !work.Pipelines {
 		bad(fLoad, fmt.Sprintf("workload %s can't be pipelined", work.Type), "workload.redis can; pgbench's scripts have \\startpipeline")

@@ -21,6 +21,8 @@ type client struct {
 	rng Rand // here, because a generator may keep what it is given
 	// keyed: by operation type, whether it is about one row, so that finding none is an outcome
 	keyed []bool
+	// ledger: what was written; nil when nothing is to be verified
+	ledger *ledger
 	// programs: the workload has operations that are programs, which look at their context between statements
 	programs bool
 
@@ -42,6 +44,9 @@ func newClient(t *trial, id int) *client {
 	c := &client{t: t, id: id, gen: t.cfg.Workload.Client(id)}
 	c.ack, _ = c.gen.(Acker)
 	c.rec = newRecorder(t.col, len(t.shape.Ops))
+	if t.cfg.Verify > 0 {
+		c.ledger = newLedger(t.shape, t.cfg.Verify, t.hashes)
+	}
 	for _, o := range t.shape.Ops {
 		c.keyed = append(c.keyed, o.One || o.Action != driver.Scan && o.Action != driver.Transaction)
 		c.programs = c.programs || o.Action == driver.Transaction
@@ -116,6 +121,9 @@ func (c *client) run(ctx context.Context) {
 				break
 			}
 			_, done, err = c.attempt(dctx, &op, &reply, open)
+		}
+		if c.ledger != nil {
+			c.ledger.note(&op, reply.Rows, err, sent, done)
 		}
 		switch {
 		case err != nil:

@@ -4,4 +4,5 @@
 //
 //	Workload, Generator   what the clients do (workload.go); implementations live in builtins/workload
 //	Rand                  counter-based random numbers, pure in (seed, client, index) (rand.go)
+//	Ledger                what clients have written, to be compared with what is there (ledger.go)
 package load

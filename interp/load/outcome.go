@@ -9,6 +9,12 @@ import (
 // result puts together what the clients recorded. All clients have ended.
 func (t *trial) result(clients []*client) *Result {
 	res := &Result{Started: t.clock.base.Add(time.Duration(t.slots.start())), Warmup: time.Duration(t.slots.start()), Steady: t.steady, Window: t.cfg.Window, ClockJump: t.clock.drift()}
+	if t.cfg.Verify > 0 {
+		res.Ledger = &Ledger{}
+		for _, c := range clients {
+			res.Ledger.clients = append(res.Ledger.clients, c.ledger)
+		}
+	}
 	for i, o := range t.shape.Ops {
 		res.Ops = append(res.Ops, OpResult{Name: o.Name, Count: t.col.total[i].counts, Hist: t.col.total[i].hists, Service: t.col.total[i].service})
 	}

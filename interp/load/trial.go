@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,8 @@ type Config struct {
 	Teardown   time.Duration // deadline for closing them, and for one that doesn't end when told to; 0: 10 s
 	Seed       uint64
 	Workload   Workload
+	// Verify is of about how many rows the trial keeps account what was written, for Result.Ledger; 0: none. The workload is one over records.
+	Verify int64
 	// Open makes a session of one client with its level set and read back. It is called from several goroutines.
 	Open func(ctx context.Context, client int) (driver.Session, error)
 	// OnWindow is called by the supervisor at the start (begin true) and the end of the window. May be nil.
@@ -49,6 +52,7 @@ type Retry struct {
 // A Result is everything that one trial's load has shown.
 type Result struct {
 	Started time.Time     // wall clock at the start of the window
+	Ledger  *Ledger       // what was written, warm-up and drain included; nil without Config.Verify
 	Warmup  time.Duration // as it was
 	Steady  bool          // an automatic warm-up found the rate steady
 	Window  time.Duration // measured span
@@ -100,7 +104,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	shape := new(driver.Workload)
 	*shape = *cfg.Workload.Shape()
 	shape.Clients = cfg.Clients
-	t := &trial{cfg: cfg, shape: shape, session: map[sessionKey]*Hist[uint64]{}}
+	t := &trial{cfg: cfg, shape: shape, hashes: maphash.MakeSeed(), session: map[sessionKey]*Hist[uint64]{}}
 	t.slots = slots{warmup: int64(cfg.Warmup), window: int64(cfg.Window), interval: int64(cfg.Interval)}
 	t.left.Store(cfg.Operations)
 	if cfg.Auto {
@@ -139,7 +143,8 @@ type trial struct {
 	settled int          // seconds that were looked at for it
 	clock   clock
 	col     *collector
-	queue   *queue // of an open loop; nil in a closed one
+	queue   *queue       // of an open loop; nil in a closed one
+	hashes  maphash.Seed // of the ledgers
 
 	mu      sync.Mutex
 	session map[sessionKey]*Hist[uint64]

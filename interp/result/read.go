@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/parquet-go/parquet-go"
 )
@@ -116,9 +117,42 @@ func plain(row []any, values parquet.Row) []any {
 	return row
 }
 
-// eachRow calls fn with every row of a table's file, whose columns must be the table's.
+// eachRow calls fn with every row of a table's file. A column that a file of an earlier version doesn't have is nil.
 func eachRow(path string, t *Table, fn func([]any) error) error {
-	return eachOf(path, t.Name, func(s *parquet.Schema) error { return sameColumns(s, t.schema) }, fn)
+	var from []int
+	row := make([]any, len(t.Columns()))
+	return eachOf(path, t.Name, func(s *parquet.Schema) (err error) {
+		from, err = columnsOf(s, t.schema)
+		return err
+	}, func(got []any) error {
+		for i, f := range from {
+			if row[i] = nil; f >= 0 {
+				row[i] = got[f]
+			}
+		}
+		return fn(row)
+	})
+}
+
+// columnsOf finds the columns of a schema in a file: the number of each, or -1 for one that may be null and that an earlier version didn't have.
+func columnsOf(got, want *parquet.Schema) ([]int, error) {
+	g, w := got.Fields(), want.Fields()
+	out := make([]int, len(w))
+	next := 0
+	for i, c := range w {
+		if next < len(g) && g[next].Name() == c.Name() && g[next].Type().Kind() == c.Type().Kind() && g[next].Optional() == c.Optional() {
+			out[i] = next
+			next++
+			continue
+		}
+		if out[i] = -1; !c.Optional() || slices.ContainsFunc(g, func(f parquet.Field) bool { return f.Name() == c.Name() }) {
+			return nil, sameColumns(got, want)
+		}
+	}
+	if next < len(g) { // it has what this version doesn't know
+		return nil, sameColumns(got, want)
+	}
+	return out, nil
 }
 
 // eachOf calls fn with every row of a file, after check has seen its columns.

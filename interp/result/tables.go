@@ -2,73 +2,75 @@ package result
 
 // SchemaVersion is in every file's metadata and rises when a column is added. Columns are never removed, renamed or
 // retyped within a major version.
-const SchemaVersion = "1.2"
+const SchemaVersion = "1.3"
 
 // TrialRow is one row of `trials`. Pointers are null where nothing was measured.
 type TrialRow struct {
-	RunID         string   `parquet:"run_id" doc:"run that the trial belongs to"`
-	Experiment    string   `parquet:"experiment" doc:"name of the experiment"`
-	TrialID       string   `parquet:"trial_id" doc:"hash of the cell's resolved parameters and the repeat; every other table joins on it"`
-	CellID        string   `parquet:"cell_id" doc:"hash of the cell's resolved parameters: equal for its repeats"`
-	Repeat        int32    `parquet:"repeat" doc:"repeat of the cell, from 0"`
-	Block         int32    `parquet:"block" doc:"block of trials that share one loaded dataset, from 0"`
-	Round         int32    `parquet:"round" doc:"round within the block: each round has every cell of the block once, shuffled"`
-	Position      int64    `parquet:"position" doc:"place in the order of the whole run, from 0"`
-	Seed          int64    `parquet:"seed" doc:"seed of the trial's operation streams"`
-	System        string   `parquet:"system" doc:"name of the system: its type, or the script's name="`
-	Workload      string   `parquet:"workload" doc:"type of the workload"`
-	LevelAsked    string   `parquet:"level_asked" doc:"consistency level that the script asked for"`
-	LevelObserved *string  `parquet:"level_observed" doc:"level in force, as the server answered on every session; null when no session was opened"`
-	Clients       int32    `parquet:"clients" doc:"clients = sessions"`
-	StartedAt     *int64   `parquet:"started_at,timestamp(microsecond)" doc:"start of the window, UTC; null when it did not start"`
-	WindowS       *float64 `parquet:"window_s" doc:"measured span in seconds"`
-	WarmupS       *float64 `parquet:"warmup_s" doc:"warm-up before it in seconds, as it was"`
-	Scheduled     bool     `parquet:"scheduled" doc:"open loop: operations had due instants; false: closed loop, response time equals service time"`
-	Status        string   `parquet:"status" doc:"ok, failed, or skipped"`
-	Reason        *string  `parquet:"reason" doc:"why it failed or was skipped"`
-	Attempts      *int64   `parquet:"attempts" doc:"operations due in the window that were sent = succeeded + failed + timed_out + not_found"`
-	Succeeded     *int64   `parquet:"succeeded" doc:"operations that succeeded"`
-	Failed        *int64   `parquet:"failed" doc:"operations that ended in an error other than a time-out"`
-	TimedOut      *int64   `parquet:"timed_out" doc:"operations ended by a time-out, of the client or of the server, or unfinished at the end of the drain"`
-	Dropped       *int64   `parquet:"dropped" doc:"operations due but never sent (open loop with a full backlog); 0 in a closed loop"`
-	Retried       *int64   `parquet:"retried" doc:"attempts beyond the first of an operation"`
-	NotFound      *int64   `parquet:"not_found" doc:"operations whose key was not there"`
-	Throughput    *float64 `parquet:"throughput_ops_s" doc:"succeeded / window_s"`
-	Offered       *float64 `parquet:"offered_ops_s" doc:"(attempts + dropped) / window_s"`
-	MinMs         *float64 `parquet:"min_ms" doc:"response time of successes: minimum"`
-	MeanMs        *float64 `parquet:"mean_ms" doc:"response time of successes: mean"`
-	P50Ms         *float64 `parquet:"p50_ms" doc:"response time of successes: median"`
-	P90Ms         *float64 `parquet:"p90_ms" doc:"response time of successes: 90th percentile"`
-	P95Ms         *float64 `parquet:"p95_ms" doc:"response time of successes: 95th percentile"`
-	P99Ms         *float64 `parquet:"p99_ms" doc:"response time of successes: 99th percentile"`
-	P999Ms        *float64 `parquet:"p999_ms" doc:"response time of successes: 99.9th percentile"`
-	MaxMs         *float64 `parquet:"max_ms" doc:"response time of successes: maximum"`
-	ServiceMeanMs *float64 `parquet:"service_mean_ms" doc:"service time of successes: mean"`
-	ServiceP50Ms  *float64 `parquet:"service_p50_ms" doc:"service time of successes: median"`
-	ServiceP90Ms  *float64 `parquet:"service_p90_ms" doc:"service time of successes: 90th percentile"`
-	ServiceP95Ms  *float64 `parquet:"service_p95_ms" doc:"service time of successes: 95th percentile"`
-	ServiceP99Ms  *float64 `parquet:"service_p99_ms" doc:"service time of successes: 99th percentile"`
-	ServiceP999Ms *float64 `parquet:"service_p999_ms" doc:"service time of successes: 99.9th percentile"`
-	ServiceMaxMs  *float64 `parquet:"service_max_ms" doc:"service time of successes: maximum"`
-	Clipped       *int64   `parquet:"clipped" doc:"successes whose time was above the histogram's range (2.4 hours) and is counted at its end"`
-	RowsBefore    *int64   `parquet:"rows_before" doc:"rows in the dataset's tables before the trial, counted"`
-	RowsAfter     *int64   `parquet:"rows_after" doc:"rows in the dataset's tables after the trial, counted"`
-	ClientCPUPct  *float64 `parquet:"client_cpu_pct" doc:"CPU of sextant over the window, per cent of one core"`
-	ClientRSS     *int64   `parquet:"client_rss_bytes" doc:"resident memory of sextant at the end of the window"`
-	ServerCPUPct  *float64 `parquet:"server_cpu_pct" doc:"CPU of the server's processes over the window, per cent of one core; null when they can't be seen"`
-	ServerRSS     *int64   `parquet:"server_rss_bytes" doc:"resident memory of the server's processes at the end of the window; shared pages count once per process"`
-	InFlight      *float64 `parquet:"in_flight" doc:"mean number of operations in flight over the window, whenever they were due; by Little's law throughput x service time when nothing crosses the window's ends"`
-	BusyPct       *float64 `parquet:"busy_pct" doc:"share of the window that clients spent in operations (in batches, with a pipeline): 100 in_flight / clients without one; in a closed loop without think time the rest is the generator's own time"`
-	BacklogEnd    *int64   `parquet:"backlog_end" doc:"open loop: operations due and not sent at the end of the window"`
-	LateP99Ms     *float64 `parquet:"late_p99_ms" doc:"open loop: 99th percentile of how late operations were sent whose client was waiting for their due instant"`
-	GCPauseMs     *float64 `parquet:"gc_pause_ms" doc:"pauses of sextant's garbage collector in the window, sum"`
-	ScriptS       *float64 `parquet:"script_s" doc:"time that all clients spent in the interpreter of scripted transactions within the window, apart from waiting for the server; null where operations are no script"`
-	ClientBound   *bool    `parquet:"client_bound" doc:"flag: the generator, not the server, was a limit"`
-	Overloaded    *bool    `parquet:"overloaded" doc:"flag: open loop, the backlog grew or operations were dropped"`
-	Throttled     *bool    `parquet:"throttled" doc:"flag: the CPU limit of sextant's control group held it back in the window"`
-	Unsteady      *bool    `parquet:"unsteady" doc:"flag: the rate of the intervals has a trend (Mann-Kendall p < 0.01, over 10 % of the median)"`
-	ClockJump     *bool    `parquet:"clock_jump" doc:"flag: the wall clock moved against the monotonic one by more than 100 ms"`
-	ErrorsHigh    *bool    `parquet:"errors_high" doc:"flag: more than 1 % of the attempts did not succeed"`
+	RunID          string   `parquet:"run_id" doc:"run that the trial belongs to"`
+	Experiment     string   `parquet:"experiment" doc:"name of the experiment"`
+	TrialID        string   `parquet:"trial_id" doc:"hash of the cell's resolved parameters and the repeat; every other table joins on it"`
+	CellID         string   `parquet:"cell_id" doc:"hash of the cell's resolved parameters: equal for its repeats"`
+	Repeat         int32    `parquet:"repeat" doc:"repeat of the cell, from 0"`
+	Block          int32    `parquet:"block" doc:"block of trials that share one loaded dataset, from 0"`
+	Round          int32    `parquet:"round" doc:"round within the block: each round has every cell of the block once, shuffled"`
+	Position       int64    `parquet:"position" doc:"place in the order of the whole run, from 0"`
+	Seed           int64    `parquet:"seed" doc:"seed of the trial's operation streams"`
+	System         string   `parquet:"system" doc:"name of the system: its type, or the script's name="`
+	Workload       string   `parquet:"workload" doc:"type of the workload"`
+	LevelAsked     string   `parquet:"level_asked" doc:"consistency level that the script asked for"`
+	LevelObserved  *string  `parquet:"level_observed" doc:"level in force, as the server answered on every session; null when no session was opened"`
+	Clients        int32    `parquet:"clients" doc:"clients = sessions"`
+	StartedAt      *int64   `parquet:"started_at,timestamp(microsecond)" doc:"start of the window, UTC; null when it did not start"`
+	WindowS        *float64 `parquet:"window_s" doc:"measured span in seconds"`
+	WarmupS        *float64 `parquet:"warmup_s" doc:"warm-up before it in seconds, as it was"`
+	Scheduled      bool     `parquet:"scheduled" doc:"open loop: operations had due instants; false: closed loop, response time equals service time"`
+	Status         string   `parquet:"status" doc:"ok, failed, or skipped"`
+	Reason         *string  `parquet:"reason" doc:"why it failed or was skipped"`
+	Attempts       *int64   `parquet:"attempts" doc:"operations due in the window that were sent = succeeded + failed + timed_out + not_found"`
+	Succeeded      *int64   `parquet:"succeeded" doc:"operations that succeeded"`
+	Failed         *int64   `parquet:"failed" doc:"operations that ended in an error other than a time-out"`
+	TimedOut       *int64   `parquet:"timed_out" doc:"operations ended by a time-out, of the client or of the server, or unfinished at the end of the drain"`
+	Dropped        *int64   `parquet:"dropped" doc:"operations due but never sent (open loop with a full backlog); 0 in a closed loop"`
+	Retried        *int64   `parquet:"retried" doc:"attempts beyond the first of an operation"`
+	NotFound       *int64   `parquet:"not_found" doc:"operations whose key was not there"`
+	Throughput     *float64 `parquet:"throughput_ops_s" doc:"succeeded / window_s"`
+	Offered        *float64 `parquet:"offered_ops_s" doc:"(attempts + dropped) / window_s"`
+	MinMs          *float64 `parquet:"min_ms" doc:"response time of successes: minimum"`
+	MeanMs         *float64 `parquet:"mean_ms" doc:"response time of successes: mean"`
+	P50Ms          *float64 `parquet:"p50_ms" doc:"response time of successes: median"`
+	P90Ms          *float64 `parquet:"p90_ms" doc:"response time of successes: 90th percentile"`
+	P95Ms          *float64 `parquet:"p95_ms" doc:"response time of successes: 95th percentile"`
+	P99Ms          *float64 `parquet:"p99_ms" doc:"response time of successes: 99th percentile"`
+	P999Ms         *float64 `parquet:"p999_ms" doc:"response time of successes: 99.9th percentile"`
+	MaxMs          *float64 `parquet:"max_ms" doc:"response time of successes: maximum"`
+	ServiceMeanMs  *float64 `parquet:"service_mean_ms" doc:"service time of successes: mean"`
+	ServiceP50Ms   *float64 `parquet:"service_p50_ms" doc:"service time of successes: median"`
+	ServiceP90Ms   *float64 `parquet:"service_p90_ms" doc:"service time of successes: 90th percentile"`
+	ServiceP95Ms   *float64 `parquet:"service_p95_ms" doc:"service time of successes: 95th percentile"`
+	ServiceP99Ms   *float64 `parquet:"service_p99_ms" doc:"service time of successes: 99th percentile"`
+	ServiceP999Ms  *float64 `parquet:"service_p999_ms" doc:"service time of successes: 99.9th percentile"`
+	ServiceMaxMs   *float64 `parquet:"service_max_ms" doc:"service time of successes: maximum"`
+	Clipped        *int64   `parquet:"clipped" doc:"successes whose time was above the histogram's range (2.4 hours) and is counted at its end"`
+	RowsBefore     *int64   `parquet:"rows_before" doc:"rows in the dataset's tables before the trial, counted"`
+	RowsAfter      *int64   `parquet:"rows_after" doc:"rows in the dataset's tables after the trial, counted"`
+	ClientCPUPct   *float64 `parquet:"client_cpu_pct" doc:"CPU of sextant over the window, per cent of one core"`
+	ClientRSS      *int64   `parquet:"client_rss_bytes" doc:"resident memory of sextant at the end of the window"`
+	ServerCPUPct   *float64 `parquet:"server_cpu_pct" doc:"CPU of the server's processes over the window, per cent of one core; null when they can't be seen"`
+	ServerRSS      *int64   `parquet:"server_rss_bytes" doc:"resident memory of the server's processes at the end of the window; shared pages count once per process"`
+	InFlight       *float64 `parquet:"in_flight" doc:"mean number of operations in flight over the window, whenever they were due; by Little's law throughput x service time when nothing crosses the window's ends"`
+	BusyPct        *float64 `parquet:"busy_pct" doc:"share of the window that clients spent in operations (in batches, with a pipeline): 100 in_flight / clients without one; in a closed loop without think time the rest is the generator's own time"`
+	BacklogEnd     *int64   `parquet:"backlog_end" doc:"open loop: operations due and not sent at the end of the window"`
+	LateP99Ms      *float64 `parquet:"late_p99_ms" doc:"open loop: 99th percentile of how late operations were sent whose client was waiting for their due instant"`
+	GCPauseMs      *float64 `parquet:"gc_pause_ms" doc:"pauses of sextant's garbage collector in the window, sum"`
+	VerifiedWrites *int64   `parquet:"verified_writes" doc:"last acknowledged writes to fields, inserts and deletes of a sample of rows that were compared after the trial, those of the warm-up included; null without verify"`
+	LostWrites     *int64   `parquet:"lost_writes" doc:"of verified_writes, those that are not there: the field holds something else, the row is gone, or a deleted one is there; null without verify"`
+	ScriptS        *float64 `parquet:"script_s" doc:"time that all clients spent in the interpreter of scripted transactions within the window, apart from waiting for the server; null where operations are no script"`
+	ClientBound    *bool    `parquet:"client_bound" doc:"flag: the generator, not the server, was a limit"`
+	Overloaded     *bool    `parquet:"overloaded" doc:"flag: open loop, the backlog grew or operations were dropped"`
+	Throttled      *bool    `parquet:"throttled" doc:"flag: the CPU limit of sextant's control group held it back in the window"`
+	Unsteady       *bool    `parquet:"unsteady" doc:"flag: the rate of the intervals has a trend (Mann-Kendall p < 0.01, over 10 % of the median)"`
+	ClockJump      *bool    `parquet:"clock_jump" doc:"flag: the wall clock moved against the monotonic one by more than 100 ms"`
+	ErrorsHigh     *bool    `parquet:"errors_high" doc:"flag: more than 1 % of the attempts did not succeed"`
 }
 
 // OperationRow is one row of `operations`: trial x operation type x outcome.

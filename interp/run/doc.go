@@ -14,6 +14,7 @@
 //	flags.go     what the generator has seen of itself: client_bound, overloaded, throttled, unsteady
 //	resources.go a sample a second of host, sextant and server
 //	trial.go     one trial: dataset, hooks, load, counts
+//	verify.go    what was acknowledged against what is there
 //	rows.go      load.Result -> rows
 //	samples.go   the trials of a cell as samples, for comparisons
 //	summary.go   rows of `summary` from the committed trials

@@ -112,6 +112,9 @@ func (r *Runner) measure(ctx context.Context, s Step, t spec.Trial, m *spec.Meas
 	if _, err := r.counters(ctx, counters); err != nil && ctx.Err() == nil {
 		r.event("", "warning", "no server counters of this trial: "+err.Error()) // what was measured stays
 	}
+	if m.Verify > 0 {
+		r.verify(ctx, res.Ledger, w, row)
+	}
 	after, err := r.countRows(ctx, r.host.sys.(driver.Loader), w.Shape()) // a Loader: ensureDataset has used it
 	if err == nil {
 		row.RowsAfter = &after
@@ -158,7 +161,7 @@ func (r *Runner) offer(ctx context.Context, t spec.Trial, m *spec.Measure, w loa
 		Rate: rateOf(m.Load), Backlog: m.Load.MaxBacklog, Retry: load.Retry(m.Retry),
 		Clients: m.Load.Clients, Pipeline: m.Load.Pipeline, Think: m.Load.Think, Warmup: m.Warmup, Auto: m.Auto, Window: m.Window, Operations: m.Operations, Interval: m.Interval,
 		Drain: or(d.Drain, defaultDrain), Timeout: m.Timeout, Connect: or(d.Connect, defaultConnect),
-		Teardown: or(d.Teardown, defaultTeardown), Seed: t.Seed, Workload: w, Open: level.open,
+		Teardown: or(d.Teardown, defaultTeardown), Seed: t.Seed, Verify: m.Verify, Workload: w, Open: level.open,
 		OnWindow: func(begin bool) { use.mark(ctx, r.host.sys, begin); self.mark(begin) },
 	})
 	for _, s := range sampling.finish(use.at[0]) {

@@ -31,6 +31,8 @@ type Workload struct {
 	// Trims: what workloads of its dataset insert is taken away by emptying tables that hold nothing else, without a load.
 	Trims    bool `json:"trims,omitempty"`
 	Modifies bool `json:"modifies"` // it writes at all
+	// Verifies: its operations are on records, whose writes can be read back.
+	Verifies bool `json:"verifies,omitempty"`
 	// Pipelines: its operations may be sent several at a time.
 	Pipelines bool `json:"pipelines,omitempty"`
 }
@@ -102,6 +104,7 @@ type Measure struct {
 	Timeout    time.Duration `json:"timeout"` // of one operation; 0: none of its own
 	Reset      string        `json:"reset"`   // "auto", "always", "never"
 	Retry      Retry         `json:"retry,omitzero"`
+	Verify     int64         `json:"verify,omitempty"` // of about how many rows the writes are compared with what is there after the trial
 }
 
 // Canonical is everything that makes two measures different trials.
@@ -115,6 +118,9 @@ func (m *Measure) Canonical() map[string]any {
 	}
 	if m.Operations > 0 {
 		c["operations"] = m.Operations
+	}
+	if m.Verify > 0 {
+		c["verify"] = m.Verify
 	}
 	if m.Auto {
 		c["warmup"] = "auto"
