@@ -78,6 +78,10 @@ func TestExperiments(t *testing.T) {
 						skipped++
 					case r["status"] != "ok" || r["succeeded"].(int64) == 0:
 						t.Errorf("%v: %v", r["status"], r["reason"])
+					case name == "consistency-cost": // no server was killed: all that was acknowledged is there
+						if done, ok := r["verified_writes"].(int64); !ok || done == 0 || r["lost_writes"] != int64(0) {
+							t.Errorf("%v: of %v verified writes %v are lost", r["level_asked"], r["verified_writes"], r["lost_writes"])
+						}
 					}
 				}
 				if n < 2 {
