@@ -21,13 +21,15 @@ servers:
 bench: build
 	go test -run '^$$' -bench . -benchmem -timeout 60m ./interp/... ./builtins/... ./cmd/...
 
-# The load engine alone, and against pgbench, redis-benchmark, sysbench and cassandra-stress in turns; interp/load/README.md holds its figures.
+# The load engine alone, and against pgbench, redis-benchmark, sysbench, cassandra-stress and go-ycsb in turns; interp/load/README.md holds its figures.
 bench-load:
 	go test -run '^$$' -bench 'Recorder|Engine|OpenLoop|ThousandClients|LongRun' -benchmem ./interp/load
 	go test -run '^$$' -bench AgainstPgbench -benchtime 1x -timeout 20m ./builtins/postgres
 	go test -run '^$$' -bench 'Pipelines|AgainstRedis' -benchtime 1x -timeout 20m ./builtins/redis
 	go test -run '^$$' -bench AgainstSysbench -benchtime 1x -timeout 20m ./builtins/mysql
 	go test -run '^$$' -bench AgainstStress -benchtime 1x -timeout 20m ./builtins/cassandra
+	go test -run '^$$' -bench AgainstGoYCSB -benchtime 1x -timeout 20m ./builtins/mongodb
+	go test -run '^$$' -bench 'Loading$$' -benchtime 1x -timeout 20m ./builtins/postgres ./builtins/mysql ./builtins/redis
 
 lint:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not gofmt-ed:"; echo "$$out"; exit 1; fi

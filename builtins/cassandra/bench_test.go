@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"sextant/builtins/sidebyside"
 	"sextant/interp/driver"
@@ -47,11 +46,7 @@ func BenchmarkAgainstStress(b *testing.B) {
 	loadDataset(b, s, read, "fp")
 	of("mixed")() // warms the server's JVM
 	b.Run("load", func(b *testing.B) {
-		sidebyside.Run(b, "cassandra-stress", func() sidebyside.Turn {
-			begin := time.Now()
-			loadDataset(b, s, read, "fp")
-			return sidebyside.Turn{Rate: records / time.Since(begin).Seconds()}
-		}, tool("write", fmt.Sprint("n=", records), "cl=ALL"))
+		sidebyside.Run(b, "cassandra-stress", func() sidebyside.Turn { return sidebyside.Loaded(b, s, read) }, tool("write", fmt.Sprint("n=", records), "cl=ALL"))
 	})
 	for _, command := range []string{"write", "read", "mixed"} {
 		b.Run(command, func(b *testing.B) {

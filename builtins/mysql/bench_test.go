@@ -72,3 +72,26 @@ func perSecond(b *testing.B, out string) float64 {
 	}
 	return v
 }
+
+// BenchmarkLoading makes four of sysbench's tables by the driver and by sysbench prepare with as many threads, in turns.
+func BenchmarkLoading(b *testing.B) {
+	s := local(b, 1, map[string]any{})
+	if _, err := exec.LookPath("sysbench"); err != nil {
+		b.Skipf("SKIP: %v", err)
+	}
+	const tables, size = 4, 50_000
+	w := sidebyside.Workload(b, "sysbench", map[string]any{"test": "oltp_point_select", "tables": int64(tables), "table_size": int64(size)})
+	args := []string{fmt.Sprintf("--tables=%d", tables), fmt.Sprintf("--table-size=%d", size)}
+	sidebyside.Run(b, "sysbench", func() sidebyside.Turn {
+		turn := sidebyside.Loaded(b, s, w)
+		if err := s.Drop(b.Context(), w.Shape()); err != nil {
+			b.Fatal(err)
+		}
+		return turn
+	}, func() sidebyside.Turn {
+		defer sysbench(b, s, "oltp_point_select", "cleanup", args...)
+		return sidebyside.LoadedBy(tables*size, func() {
+			sysbench(b, s, "oltp_point_select", "prepare", append(args, fmt.Sprintf("--threads=%d", tables))...)
+		})
+	})
+}

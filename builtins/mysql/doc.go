@@ -6,7 +6,8 @@
 //	system.go   system: connections, facts, counters, statements of hooks
 //	level.go    levels: what each sets, what the topology gives, global settings put back
 //	local.go    a throwaway MariaDB from installed binaries, one server or a Galera cluster
-//	dataset.go  datasets: multi-row inserts
+//	dataset.go  datasets: tables, and inserts of many rows from several connections
+//	infile.go   LOAD DATA, where the server takes it
 //	session.go  session: one client's connection and its operations on records
 //	transact.go statements of transactions
 //	errors.go   error number -> driver.Error

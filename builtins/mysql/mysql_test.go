@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"syscall"
@@ -182,5 +183,37 @@ func TestGalera(t *testing.T) {
 	}
 	if again, err := s.Restart(t.Context()); again || err != nil {
 		t.Errorf("a second Restart: %v, %v", again, err)
+	}
+}
+
+// nasty is a RowSource of two rows that need every escape.
+type nasty struct{ size int }
+
+func (nasty) Rows(int) int64 { return 2 }
+func (n nasty) Row(_ int, i int64, r *driver.Row) {
+	r.Key = []byte(fmt.Sprint(i + 1))
+	r.Values = [][]byte{[]byte("a'b\"c\\d\te\nf\x00g\\N\r\x1aé"), nil, bytes.Repeat([]byte("x"), n.size)}
+}
+
+// Every byte arrives, by LOAD DATA and where the server doesn't take that by inserts; what doesn't fit is an error, not cut.
+func TestLoadingKeepsEveryByte(t *testing.T) {
+	for _, infile := range []int64{1, 0} {
+		s := local(t, 1, map[string]any{"local_infile": infile})
+		w := &driver.Workload{Tables: []driver.Table{{Name: "t", Key: "k", KeyType: driver.Int, Rows: 2, Indexes: []string{"c"},
+			Fields: []driver.Column{{Name: "a", Bytes: 100}, {Name: "b", Type: driver.Int}, {Name: "c", Type: driver.Char, Bytes: 3}}}}}
+		if err := s.Load(t.Context(), w, "f", nasty{3}); err != nil {
+			t.Fatal(err)
+		}
+		_, rows, err := s.Query(t.Context(), "SELECT a, b, c FROM t ORDER BY k", nil)
+		if err != nil || len(rows) != 2 || rows[1][0] != "a'b\"c\\d\te\nf\x00g\\N\r\x1aé" || rows[1][1] != nil || rows[1][2] != "xxx" {
+			t.Errorf("local_infile %d: %q, %v", infile, rows, err)
+		}
+		_, rows, err = s.Query(t.Context(), "SELECT count(*) FROM information_schema.STATISTICS WHERE TABLE_NAME = 't' AND COLUMN_NAME = 'c'", nil)
+		if err != nil || fmt.Sprint(rows[0][0]) != "1" {
+			t.Errorf("local_infile %d: %v indexes, %v", infile, rows, err)
+		}
+		if err := s.Load(t.Context(), w, "f", nasty{4}); err == nil || !strings.Contains(err.Error(), "too long") && !strings.Contains(err.Error(), "truncated") {
+			t.Errorf("local_infile %d: a value that doesn't fit: %v", infile, err)
+		}
 	}
 }

@@ -136,3 +136,17 @@ func tps(b *testing.B, out string) float64 {
 	}
 	return v
 }
+
+// BenchmarkLoading makes pgbench's tables at scale 10 by the driver and by pgbench -i, in turns.
+func BenchmarkLoading(b *testing.B) {
+	s := local(b, map[string]any{"settings": map[string]any{"max_wal_size": "4GB"}})
+	w := sidebyside.Workload(b, "pgbench", map[string]any{"script": "tpcb", "scale": int64(10)})
+	sidebyside.Run(b, "pgbench", func() sidebyside.Turn {
+		defer psql(b, s, "CHECKPOINT")
+		psql(b, s, "DROP TABLE IF EXISTS pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers")
+		return sidebyside.Loaded(b, s, w)
+	}, func() sidebyside.Turn {
+		defer psql(b, s, "CHECKPOINT")
+		return sidebyside.LoadedBy(1_000_110, func() { pgbench(b, s, "-i", "-s", "10", "-q") })
+	})
+}

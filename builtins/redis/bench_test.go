@@ -1,8 +1,10 @@
 package redis
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -99,4 +101,42 @@ func BenchmarkPipelines(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkLoading writes 100,000 records of YCSB by the driver and by redis-cli --pipe from a file made beforehand, in turns.
+func BenchmarkLoading(b *testing.B) {
+	tool, err := exec.LookPath("redis-cli")
+	if err != nil {
+		b.Skipf("SKIP: %v", err)
+	}
+	s := local(b, map[string]any{"appendonly": false})
+	const records = 100_000
+	w := sidebyside.Workload(b, "ycsb", map[string]any{"workload": "a", "records": int64(records)})
+	table := &w.Shape().Tables[0]
+	var commands wire
+	var row driver.Row
+	for i := range int64(records) {
+		w.Row(0, i, &row)
+		hset(&commands, table, row.Key, nil, row.Values)
+	}
+	port := s.opt.Addr[strings.LastIndexByte(s.opt.Addr, ':')+1:]
+	flush := func() {
+		if _, err := s.Exec(b.Context(), "FLUSHALL", nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	sidebyside.Run(b, "redis-cli", func() sidebyside.Turn {
+		defer flush()
+		return sidebyside.Loaded(b, s, w)
+	}, func() sidebyside.Turn {
+		defer flush()
+		return sidebyside.LoadedBy(records, func() {
+			cmd := exec.Command(tool, "-h", "127.0.0.1", "-p", port, "--pipe")
+			cmd.Env = append(os.Environ(), "REDISCLI_AUTH="+s.opt.Password)
+			cmd.Stdin = bytes.NewReader(commands.out)
+			if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("errors: 0, replies: 100000")) {
+				b.Fatalf("redis-cli: %v: %s", err, out)
+			}
+		})
+	})
 }

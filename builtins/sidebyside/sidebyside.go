@@ -6,6 +6,7 @@
 //	Operations, Alike   a workload's operations on a session; whether two samples are of one distribution; Rows, Number: what tests read
 //	Offered   one turn of sextant's engine: rate, and CPU of an operation
 //	Tool      one turn of the other tool, a child process: the same of it
+//	Loaded, LoadedBy   turns of loading a dataset
 //	Run       the turns, and the metrics that a benchmark prints
 package sidebyside
 
@@ -116,6 +117,27 @@ func Pipelined(b *testing.B, w load.Workload, clients, depth int, open func(ctx 
 	}
 	n := float64(res.Total(load.OK))
 	return Turn{n / Window.Seconds(), (used[1] - used[0]).Seconds() / n}
+}
+
+// Loaded is a turn of loading a workload's dataset: rows a second.
+func Loaded(b *testing.B, l driver.Loader, w load.Workload) Turn {
+	b.Helper()
+	var rows int64
+	for i := range w.Shape().Tables {
+		rows += w.Rows(i)
+	}
+	begin := time.Now()
+	if err := l.Load(b.Context(), w.Shape(), "0123456789abcdef", w); err != nil {
+		b.Fatal(err)
+	}
+	return Turn{Rate: float64(rows) / time.Since(begin).Seconds()}
+}
+
+// LoadedBy is a turn of another tool that loads a number of rows.
+func LoadedBy(rows int64, run func()) Turn {
+	begin := time.Now()
+	run()
+	return Turn{Rate: float64(rows) / time.Since(begin).Seconds()}
 }
 
 // Tool is a turn of another tool that runs for Window as a child of this process; run gives its rate. The server is a child that
