@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 
@@ -38,6 +39,18 @@ func Driver() driver.Driver {
 			{Name: "read", Doc: "where reads go; read back with ROLE. How far each replica is behind stands in server_counters", Values: spec.LevelValues(
 				"primary", "the server, or the key's primary in a cluster", "replica", "one of the replicas, another one for each client: what it gives may be old")},
 		},
+		CheckLevel: func(s *spec.System, l spec.Level) error {
+			if l.Get("read") == "replica" && (s.Maker == "local" && s.Options["replicas"] == int64(0) || clustered(s)) {
+				return errors.New("read=replica needs replicas: redis.local(replicas = 1)")
+			}
+			return nil
+		},
+		CheckAction: func(s *spec.System, action string) error {
+			if action == string(driver.Scan) && clustered(s) {
+				return errors.New("a cluster of Redis can't do the operation scan: it has the keys in order on one node alone")
+			}
+			return nil
+		},
 	}, Open: openSystem, Installed: installed}
 }
 
@@ -57,6 +70,9 @@ func checkURL(v any) error {
 	}
 	return nil
 }
+
+// clustered says whether a system is a throwaway cluster.
+func clustered(s *spec.System) bool { return s.Maker == "local" && s.Options["cluster"] != nil }
 
 // checkNodes refuses replicas in a cluster.
 func checkNodes(o map[string]any) error {

@@ -258,6 +258,10 @@ func (r *resolver) build(t [fields]int32, where func(f int) (site, argument)) *s
 				what += ", a " + a
 			}
 			bad(fWorkload, fmt.Sprintf("%s can't do the operation %s", sys.typ.Name, what), "it can do "+strings.Join(sys.typ.Ops, ", "))
+		} else if sys.typ.CheckAction != nil {
+			if err := sys.typ.CheckAction(sys.s, a); err != nil {
+				bad(fWorkload, err.Error(), "")
+			}
 		}
 	}
 	if text, is := r.value(fLevel, t[fLevel]).(string); is {

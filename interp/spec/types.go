@@ -82,6 +82,8 @@ type SystemType struct {
 	CheckLevel func(s *System, l Level) error
 	// Ops lists the driver actions ("read", "scan", ...) that the system can do; nil means all.
 	Ops []string
+	// CheckAction refuses one of Ops that the named system can't do. May be nil.
+	CheckAction func(s *System, action string) error
 }
 
 // A WorkloadType describes a workload constructor: workload.NAME(...).
