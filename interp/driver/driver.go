@@ -241,7 +241,7 @@ const (
 const Command Action = "command"
 
 // CQL is what a workload of Cassandra's own statements asks of a system. Its operations are Transactions of one statement.
-const CQL Action = "cql"
+const CQL Action = "CQL statement"
 
 // RecordActions are the actions on records, SQLActions those of systems that run SQL, as spec.SystemType.Ops lists them.
 func RecordActions() []string {
