@@ -175,3 +175,70 @@ func TestStressAgainstTheTool(t *testing.T) {
 		}
 	}
 }
+
+// Statements of one's own: values of every kind go there and come back as texts, null apart from empty; transactions are refused.
+func TestStatements(t *testing.T) {
+	s := local(t, map[string]any{})
+	if err := s.ensureKeyspace(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Exec(t.Context(), "CREATE TABLE kinds (k text PRIMARY KEY, i int, b bigint, s smallint, y tinyint, d double, f float, o boolean, t text, bin blob, at timestamp)", nil); err != nil {
+		t.Fatal(err)
+	}
+	x, err := s.Session(t.Context(), spec.Level{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := func(texts ...string) driver.Statement { return driver.Statement{Parts: texts} }
+	w := &driver.Workload{Statements: []driver.Statement{
+		st("INSERT INTO kinds (k, i, b, s, y, d, f, o, t, bin, at) VALUES (", ", ", ", ", ", ", ", ", ", ", ", ", ", ", ", ", ", ", ", ", ")"),
+		st("SELECT i, b, s, y, d, f, o, t, bin, at, k FROM kinds WHERE k = ", "")}}
+	if err := x.Prepare(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	tx := x.(driver.Transactor)
+	text := func(s string) driver.Arg { return driver.Arg{Kind: driver.TextArg, Text: []byte(s)} }
+	num := func(n int64) driver.Arg { return driver.Arg{Kind: driver.IntArg, Int: n} }
+	var res driver.Result
+	args := []driver.Arg{text("a"), num(-5), num(1 << 40), num(-300), num(-7), {Kind: driver.FloatArg, Float: 0.25}, {Kind: driver.FloatArg, Float: -1.5}, {Kind: driver.BoolArg, Int: 1}, text(""), text("\x00x"), num(1_700_000_000_123)}
+	if err := tx.Run(t.Context(), 0, args, &res); err != nil || res.Rows != 1 {
+		t.Fatal(res, err)
+	}
+	nulls := make([]driver.Arg, len(args))
+	nulls[0] = text("b")
+	if err := tx.Run(t.Context(), 0, nulls, &res); err != nil {
+		t.Fatal(err)
+	}
+	res.Keep = true
+	if err := tx.Run(t.Context(), 1, []driver.Arg{text("a")}, &res); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, v := range res.Values {
+		got = append(got, string(v))
+	}
+	if want := []string{"-5", "1099511627776", "-300", "-7", "0.25", "-1.5", "true", "", "\x00x", "1700000000123", "a"}; res.Rows != 1 || !slices.Equal(got, want) || res.Values[7] == nil {
+		t.Errorf("%d rows, %q", res.Rows, got)
+	}
+	for i, want := range []driver.ArgKind{driver.IntArg, driver.IntArg, driver.IntArg, driver.IntArg, driver.FloatArg, driver.FloatArg, driver.BoolArg, driver.TextArg} {
+		if res.Columns[i].Kind != want {
+			t.Errorf("column %s is of kind %d", res.Columns[i].Name, res.Columns[i].Kind)
+		}
+	}
+	if err := tx.Run(t.Context(), 1, []driver.Arg{text("b")}, &res); err != nil || res.Rows != 1 || slices.ContainsFunc(res.Values[:10], func(v []byte) bool { return v != nil }) {
+		t.Errorf("nulls: %q, %v", res.Values, err)
+	}
+	if err := tx.Run(t.Context(), 1, []driver.Arg{text("none")}, &res); err != nil || res.Rows != 0 || len(res.Values) != 0 {
+		t.Errorf("no row: %d, %v", res.Rows, err)
+	}
+	if _, err := tx.Add(t.Context(), st("BEGIN")); err == nil || tx.InTransaction() {
+		t.Error("BEGIN is taken")
+	}
+	n, err := tx.Add(t.Context(), st("SELEC"))
+	if err == nil {
+		err = tx.Run(t.Context(), n, nil, &res)
+	}
+	if class, _ := driver.Classify(err); err == nil || class == driver.Connection {
+		t.Errorf("a wrong statement: %v", err)
+	}
+}

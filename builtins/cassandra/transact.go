@@ -49,7 +49,7 @@ func (s *session) Run(ctx context.Context, n int, args []driver.Arg, res *driver
 		case driver.IntArg:
 			s.args = append(s.args, a.Int)
 		case driver.FloatArg:
-			s.args = append(s.args, a.Float)
+			s.args = append(s.args, floating(a.Float))
 		case driver.BoolArg:
 			s.args = append(s.args, a.Int != 0)
 		case driver.TextArg:
@@ -103,6 +103,20 @@ func (st *statement) describe(cols []gocql.ColumnInfo) {
 		}
 		st.columns, st.types = append(st.columns, driver.ResultColumn{Name: c.Name, Kind: kind}), append(st.types, c.TypeInfo.Type())
 	}
+}
+
+// floating is a number for a column of either size; the library takes each Go type for one of them alone.
+type floating float64
+
+// MarshalCQL writes the number in the column's size.
+func (f floating) MarshalCQL(info gocql.TypeInfo) ([]byte, error) {
+	if info.Type() == gocql.TypeFloat {
+		return binary.BigEndian.AppendUint32(nil, math.Float32bits(float32(f))), nil
+	}
+	if info.Type() == gocql.TypeDouble {
+		return binary.BigEndian.AppendUint64(nil, math.Float64bits(float64(f))), nil
+	}
+	return nil, fmt.Errorf("the number %v is for a column of type %v", float64(f), info.Type())
 }
 
 // raw is a value as it came, of any type; its memory is the connection's until the next row.

@@ -2,24 +2,17 @@ package mysql
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"sextant/interp/driver"
+	"sextant/interp/driver/drivertest"
 	"sextant/interp/driver/sandbox"
 	"sextant/interp/spec"
 )
@@ -268,36 +261,6 @@ func TestKilledServer(t *testing.T) {
 	}
 }
 
-// certificate makes a self-signed certificate for 127.0.0.1 and its key.
-func certificate(t *testing.T, dir, name string, until time.Time) (cert, key string) {
-	t.Helper()
-	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: until, IsCA: true, BasicConstraintsValid: true}
-	if ip := net.ParseIP(name); ip != nil {
-		c.IPAddresses = []net.IP{ip}
-	} else {
-		c.DNSNames = []string{name}
-	}
-	der, err := x509.CreateCertificate(rand.Reader, c, c, &k.PublicKey, k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pkcs, err := x509.MarshalPKCS8PrivateKey(k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, key = filepath.Join(dir, name+".pem"), filepath.Join(dir, name+".key")
-	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: pkcs}} {
-		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return cert, key
-}
-
 // TLS: asked for, verified, a wrong name and a certificate of the past refused.
 func TestTLS(t *testing.T) {
 	dir, err := os.MkdirTemp("", "sextant-tls-") // where the server's own user gets in
@@ -318,7 +281,7 @@ func TestTLS(t *testing.T) {
 		{"other.example", time.Now().Add(time.Hour), "verify", "cannot validate certificate"}, {"other.example", time.Now().Add(time.Hour), "require", ""},
 		{"127.0.0.1", time.Now().Add(-time.Minute), "verify", "expired"},
 	} {
-		cert, key := certificate(t, dir, x.name, x.until)
+		cert, key := drivertest.Certificate(t, dir, x.name, x.until)
 		set := quick()
 		set["ssl_cert"], set["ssl_key"] = cert, key
 		s := local(t, 1, set)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -20,9 +21,9 @@ func Driver() driver.Driver {
 		Ops:  append(driver.RecordActions(), string(driver.Command)),
 		Doc:  "Redis from version 6 on: a server with or without replicas, or a cluster, that exists; or a throwaway one from the installed binary.",
 		Makers: []spec.Maker{
-			{Name: "server", Doc: "a server that exists; the database of the URL must be empty or sextant's", Positional: 1, Params: []spec.Param{
+			{Name: "server", Doc: "a server that exists; the database of the URL must be empty or sextant's", Positional: 1, Check: driver.CheckTLS, Params: append([]spec.Param{
 				{Name: "url", Kind: spec.KindSecret, Required: true, Check: checkURL,
-					Doc: `redis://user:password@host:6379/0 or rediss:// for TLS: secret("REDIS_URL"), or as text when it holds no password`}}},
+					Doc: `redis://user:password@host:6379/0 or rediss:// for TLS: secret("REDIS_URL"), or as text when it holds no password`}}, driver.TLSParams()...)},
 			{Name: "local", Doc: "a throwaway server on loopback, with an append-only file, removed at the end", Check: checkNodes, Params: []spec.Param{
 				{Name: "replicas", Kind: spec.KindInt, Default: int64(0), Check: spec.Between(0, 8), Doc: "replicas of the server"},
 				{Name: "cluster", Kind: spec.KindInt, Check: spec.Between(3, 16), Doc: "how many primaries a cluster has, in place of one server"},
@@ -95,6 +96,16 @@ func openSystem(ctx context.Context, t driver.Target) (driver.System, error) {
 	opt, err := goredis.ParseURL(text)
 	if err != nil { // the text of the error may hold the URL
 		return nil, &driver.Error{Class: driver.Other, Err: fmt.Errorf("the URL of %s can't be read", t.System.Name), Hint: "redis://user:password@host:6379/0"}
+	}
+	secure, err := driver.TLSConfig(t.Options)
+	if err != nil {
+		return nil, err
+	}
+	if secure != nil { // in place of what rediss:// says, which is to verify by the system's certificates
+		if secure.ServerName, _, err = net.SplitHostPort(opt.Addr); err != nil {
+			return nil, &driver.Error{Class: driver.Other, Err: fmt.Errorf("the address of %s: %w", t.System.Name, err)}
+		}
+		opt.TLSConfig = secure
 	}
 	s := newSystem(opt, t.Log)
 	if err := s.greet(ctx); err != nil {

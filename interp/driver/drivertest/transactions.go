@@ -62,8 +62,8 @@ func (c *Config) transactions(t *testing.T, sys driver.System) {
 	}
 	defer s.Close() //nolint:errcheck // its statements have been looked at
 	d, ok := s.(driver.Transactor)
-	if !ok {
-		t.Skip("this system runs no statements of its own")
+	if !ok || !slices.Contains(c.Driver.Ops, string(driver.Transaction)) {
+		t.Skip("this system runs no transactions")
 	}
 	if err := s.Prepare(t.Context(), w); err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func (typedRows) Row(_ int, i int64, row *driver.Row) {
 // types loads typed tables and has the volatile one emptied.
 func (c *Config) types(t *testing.T, sys driver.System) {
 	trimmer, ok := sys.(driver.Trimmer)
-	if !ok {
+	if !ok || !slices.Contains(c.Driver.Ops, string(driver.Transaction)) {
 		t.Skip("this system has no tables of types")
 	}
 	l, w := c.loader(t, sys), typed()
