@@ -113,6 +113,9 @@ func openLocal(ctx context.Context, t driver.Target, connections int64) (_ drive
 	if err := s.open(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.ensureKeyspace(ctx); err != nil { // hooks and scripts need it before anything is loaded
+		return nil, err
+	}
 	return s, nil
 }
 

@@ -179,9 +179,6 @@ func TestStressAgainstTheTool(t *testing.T) {
 // Statements of one's own: values of every kind go there and come back as texts, null apart from empty; transactions are refused.
 func TestStatements(t *testing.T) {
 	s := local(t, map[string]any{})
-	if err := s.ensureKeyspace(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	if _, err := s.Exec(t.Context(), "CREATE TABLE kinds (k text PRIMARY KEY, i int, b bigint, s smallint, y tinyint, d double, f float, o boolean, t text, bin blob, at timestamp)", nil); err != nil {
 		t.Fatal(err)
 	}

@@ -148,3 +148,35 @@ experiment("visit", system = %s, workload = workload.script(visit, records = 200
 		})
 	}
 }
+
+// A script's statements in Cassandra's own language, and a hook's before anything is loaded.
+func TestScriptedCQL(t *testing.T) {
+	needInstalled(t, "cassandra")
+	dir := t.TempDir()
+	script(t, dir, `
+def setup(ctx):
+    ctx.exec("CREATE TABLE hits (k bigint PRIMARY KEY, n double)")
+
+def hit(tx):
+    k = tx.draw("k")
+    rows = tx.query("SELECT n FROM hits WHERE k = ?", k)
+    tx.exec("INSERT INTO hits (k, n) VALUES (?, ?)", k, (rows[0]["n"] if rows else 0.0) + 1.5)
+
+def count(ctx):
+    hits = 0.0
+    for r in ctx.sql("SELECT n FROM hits"):
+        hits += r["n"]
+    ctx.record("hits", hits)
+
+experiment("cql", system = cassandra.local(), workload = workload.script(hit, params = {"k": random_int(1, 50)}), setup = setup, after_trial = count,
+    load = closed(1), warmup = "0s", measure = operations(100, limit = "1m"))
+`)
+	if out, err := sextant(t, dir, "run", "x.star").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, r := range tableRows(t, latest(t, dir, "cql"), "measurements") {
+		if r["value"] != 150.0 { // one client, so that no hit is lost
+			t.Errorf("%v of 150", r["value"])
+		}
+	}
+}
