@@ -188,9 +188,6 @@ func (x *auditor) classes() {
 	}
 }
 
-// jensen is how far the product of two means may be from the mean of the products without a word: in per cent.
-const jensen = 3
-
 // counts checks that throughput x time is the number of operations. Means over repeats with a spread don't multiply exactly.
 func (x *auditor) counts() {
 	time, rate := x.column(`total time|run ?time|elapsed`), x.column(`throughput|tps|ops`)

@@ -28,13 +28,6 @@ func ints(v []int) []float64 {
 	return out
 }
 
-func truth(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // callsMore are the functions of regression, design, change points, published numbers and other tools' histograms.
 func callsMore() map[string]func(r *raw) (outcome, error) {
 	opt := func(p *float64) any {

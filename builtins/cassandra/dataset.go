@@ -70,20 +70,14 @@ func (s *system) count(ctx context.Context, t *driver.Table) (int64, error) {
 
 // parallel calls fn for 0 to n-1 from several goroutines, until one fails.
 func parallel(ctx context.Context, workers int, n int64, fn func(ctx context.Context, i int64) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			for i := int64(w); i < n && ctx.Err() == nil; i += int64(workers) {
-				if err := fn(ctx, i); err != nil {
-					cancel(err)
-				}
+	return driver.Parallel(ctx, workers, n, func(ctx context.Context, next func() (int64, bool)) error {
+		for i, ok := next(); ok; i, ok = next() {
+			if err := fn(ctx, i); err != nil {
+				return err
 			}
-		})
-	}
-	wg.Wait()
-	return context.Cause(ctx)
+		}
+		return nil
+	})
 }
 
 func (s *system) foreign(ctx context.Context, name string) error {
@@ -143,7 +137,7 @@ func (s *system) loadTable(ctx context.Context, index int, t driver.Table, rows 
 	if err := s.ddl(ctx, "CREATE TABLE %s (%s %s PRIMARY KEY, %s) WITH %s", table, quote(t.Key), typeName(t.KeyType), strings.Join(defs, ", "), with); err != nil {
 		return err
 	}
-	cql := fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES (?%s)", table, quote(t.Key), strings.Join(names, ", "), strings.Repeat(", ?", len(names)))
+	cql := fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES (?%s)", table, strings.Join(names, ", "), quote(t.Key), strings.Repeat(", ?", len(names)))
 	counters := t.Fields[0].Type == driver.CounterColumn
 	if counters { // they can't be inserted, and begin at 0
 		cql = fmt.Sprintf("UPDATE %s SET %s WHERE %s = ?", table, strings.Join(sets(names, "%[1]s = %[1]s + ?"), ", "), quote(t.Key))
@@ -154,9 +148,6 @@ func (s *system) loadTable(ctx context.Context, index int, t driver.Table, rows 
 		defer buffers.Put(b)
 		rows.Row(index, i, &b.row)
 		b.args = b.args[:0]
-		if !counters {
-			b.args = append(b.args, b.row.Key)
-		}
 		for _, v := range b.row.Values {
 			if !counters {
 				b.args = append(b.args, v)
@@ -168,9 +159,7 @@ func (s *system) loadTable(ctx context.Context, index int, t driver.Table, rows 
 			}
 			b.args = append(b.args, n)
 		}
-		if counters {
-			b.args = append(b.args, b.row.Key)
-		}
+		b.args = append(b.args, b.row.Key)
 		if err := s.session().Query(cql, b.args...).Consistency(gocql.All).ExecContext(ctx); err != nil {
 			return fmt.Errorf("row %d: %w", i, wrap(err))
 		}

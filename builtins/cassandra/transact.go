@@ -17,7 +17,6 @@ import (
 type statement struct {
 	q       *gocql.Query
 	columns []driver.ResultColumn // as the last rows had them
-	types   []gocql.Type
 }
 
 // Add takes a statement; gocql has it prepared by the nodes when it is first sent there. What begins with SELECT has the level of reads.
@@ -72,7 +71,7 @@ func (s *session) Run(ctx context.Context, n int, args []driver.Arg, res *driver
 		for i := range cols {
 			res.Bytes += int64(len(s.raw[i]))
 			if res.Keep {
-				v, err := text(s.raw[i], st.types[i])
+				v, err := text(s.raw[i], st.columns[i].Kind)
 				if err != nil {
 					return errors.Join(err, it.Close())
 				}
@@ -90,10 +89,10 @@ func (st *statement) describe(cols []gocql.ColumnInfo) {
 	if len(st.columns) == len(cols) {
 		return
 	}
-	st.columns, st.types = nil, nil
+	st.columns = nil
 	for _, c := range cols {
 		kind := driver.TextArg
-		switch t := c.TypeInfo.Type(); t {
+		switch c.TypeInfo.Type() {
 		case gocql.TypeInt, gocql.TypeSmallInt, gocql.TypeTinyInt, gocql.TypeBigInt, gocql.TypeCounter, gocql.TypeTimestamp:
 			kind = driver.IntArg
 		case gocql.TypeFloat, gocql.TypeDouble:
@@ -101,7 +100,7 @@ func (st *statement) describe(cols []gocql.ColumnInfo) {
 		case gocql.TypeBoolean:
 			kind = driver.BoolArg
 		}
-		st.columns, st.types = append(st.columns, driver.ResultColumn{Name: c.Name, Kind: kind}), append(st.types, c.TypeInfo.Type())
+		st.columns = append(st.columns, driver.ResultColumn{Name: c.Name, Kind: kind})
 	}
 }
 
@@ -137,13 +136,13 @@ func (s *session) room(n int) {
 }
 
 // text is a value in text form: numbers as numbers, all else as it came. A null is nil.
-func text(v raw, t gocql.Type) ([]byte, error) {
+func text(v raw, kind driver.ArgKind) ([]byte, error) {
 	if v == nil {
 		return nil, nil
 	}
-	a := driver.Arg{Kind: driver.IntArg}
-	switch t {
-	case gocql.TypeBigInt, gocql.TypeCounter, gocql.TypeTimestamp, gocql.TypeInt, gocql.TypeSmallInt, gocql.TypeTinyInt:
+	a := driver.Arg{Kind: kind}
+	switch kind {
+	case driver.IntArg:
 		switch len(v) {
 		case 8:
 			a.Int = int64(binary.BigEndian.Uint64(v))
@@ -156,15 +155,13 @@ func text(v raw, t gocql.Type) ([]byte, error) {
 		default:
 			return nil, fmt.Errorf("a number of %d bytes came from the server", len(v))
 		}
-	case gocql.TypeFloat, gocql.TypeDouble:
-		a.Kind = driver.FloatArg
+	case driver.FloatArg:
 		if len(v) == 8 {
 			a.Float = math.Float64frombits(binary.BigEndian.Uint64(v))
 		} else if len(v) == 4 {
 			a.Float = float64(math.Float32frombits(binary.BigEndian.Uint32(v)))
 		}
-	case gocql.TypeBoolean:
-		a.Kind = driver.BoolArg
+	case driver.BoolArg:
 		a.Int = int64(v[0])
 	default:
 		return append([]byte{}, v...), nil

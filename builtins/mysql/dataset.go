@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"sextant/interp/driver"
 )
@@ -54,8 +52,8 @@ func foreign(ctx context.Context, c *conn, name string) error {
 	return driver.Foreign("table", name, exists, fp, "rename it, or use another database")
 }
 
-// Load makes the tables and fills them by LOAD DATA, or by inserts of many rows where the server doesn't take that. Statements that define tables commit at once here, so a table
-// carries the mark "unfinished" until it is whole.
+// Load makes the tables and fills them by LOAD DATA, or by inserts of many rows where the server doesn't take that.
+// Statements that define tables commit at once here, so a table carries the mark "unfinished" until it is whole.
 func (s *system) Load(ctx context.Context, w *driver.Workload, fingerprint string, rows driver.RowSource) error {
 	return s.with(ctx, func(c *conn) error {
 		for _, t := range w.Tables {
@@ -68,7 +66,7 @@ func (s *system) Load(ctx context.Context, w *driver.Workload, fingerprint strin
 				return fmt.Errorf("loading: %w", err)
 			}
 		}
-		err := s.fill(ctx, w, rows)
+		err := s.fill(ctx, c, w, rows)
 		for _, t := range w.Tables {
 			if err == nil {
 				_, err = c.exec(ctx, fmt.Sprintf("ALTER TABLE %s COMMENT = '%s%s'", quote(t.Name), driver.Marker, fingerprint))
@@ -98,8 +96,8 @@ type span struct {
 	from, to int64
 }
 
-// fill writes the rows of all tables, then makes their other indexes, which is faster than keeping them up row by row.
-func (s *system) fill(ctx context.Context, w *driver.Workload, rows driver.RowSource) error {
+// fill writes the rows of all tables, then makes their other indexes, which is faster than keeping them up row by row. c is for what it asks.
+func (s *system) fill(ctx context.Context, c *conn, w *driver.Workload, rows driver.RowSource) error {
 	var spans []span
 	for i := range w.Tables {
 		n := rows.Rows(i)
@@ -108,20 +106,21 @@ func (s *system) fill(ctx context.Context, w *driver.Workload, rows driver.RowSo
 			spans = append(spans, span{i, n * p / parts, n * (p + 1) / parts})
 		}
 	}
-	err := s.parallel(ctx, len(spans), func(ctx context.Context, c *conn, i int) error {
-		_, infile, err := c.query(ctx, "SELECT @@GLOBAL.local_infile")
-		if err != nil {
-			return err
-		}
-		if fmt.Sprint(infile[0][0]) == "1" { // 1.6 times as fast as inserts where that was measured
-			return loadSpan(ctx, c, &w.Tables[spans[i].table], spans[i], rows)
-		}
-		return fillSpan(ctx, c, &w.Tables[spans[i].table], spans[i], rows)
+	_, infile, err := c.query(ctx, "SELECT @@GLOBAL.local_infile")
+	if err != nil {
+		return err
+	}
+	write := fillSpan
+	if fmt.Sprint(infile[0][0]) == "1" { // 1.6 times as fast as inserts where that was measured
+		write = loadSpan
+	}
+	err = s.parallel(ctx, len(spans), func(ctx context.Context, c *conn, i int64) error {
+		return write(ctx, c, &w.Tables[spans[i].table], spans[i], rows)
 	})
 	if err != nil {
 		return err
 	}
-	return s.parallel(ctx, len(w.Tables), func(ctx context.Context, c *conn, i int) error {
+	return s.parallel(ctx, len(w.Tables), func(ctx context.Context, c *conn, i int64) error {
 		t := &w.Tables[i]
 		var keys []string
 		for _, f := range t.Indexes {
@@ -136,35 +135,24 @@ func (s *system) fill(ctx context.Context, w *driver.Workload, rows driver.RowSo
 }
 
 // parallel calls fn for 0 to n-1, each on a connection of its own worker, until one fails.
-func (s *system) parallel(ctx context.Context, n int, fn func(ctx context.Context, c *conn, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(loaders, n) {
-		wg.Go(func() {
-			c, err := s.connect(ctx, 0)
-			if err != nil {
-				cancel(err)
-				return
+func (s *system) parallel(ctx context.Context, n int, fn func(ctx context.Context, c *conn, i int64) error) error {
+	return driver.Parallel(ctx, loaders, int64(n), func(ctx context.Context, next func() (int64, bool)) error {
+		c, err := s.connect(ctx, 0)
+		if err != nil {
+			return err
+		}
+		// a mode of our own, so that texts are quoted as below and nothing is cut short
+		_, err = c.exec(ctx, "SET SESSION sql_mode = 'STRICT_ALL_TABLES', unique_checks = 0")
+		for err == nil {
+			i, ok := next()
+			if !ok {
+				break
 			}
-			// a mode of our own, so that texts are quoted as below and nothing is cut short
-			_, err = c.exec(ctx, "SET SESSION sql_mode = 'STRICT_ALL_TABLES', unique_checks = 0")
-			for err == nil && ctx.Err() == nil {
-				i := int(next.Add(1) - 1)
-				if i >= n {
-					break
-				}
-				err = fn(ctx, c, i)
-			}
-			c.bad = err != nil || ctx.Err() != nil
-			if err = errors.Join(err, c.close()); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	wg.Wait()
-	return context.Cause(ctx)
+			err = fn(ctx, c, i)
+		}
+		c.bad = err != nil || ctx.Err() != nil
+		return errors.Join(err, c.close())
+	})
 }
 
 // flush writes the tables' pages to the disk, so that a trial doesn't pay for them.

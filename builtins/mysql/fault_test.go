@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -263,49 +262,10 @@ func TestKilledServer(t *testing.T) {
 
 // TLS: asked for, verified, a wrong name and a certificate of the past refused.
 func TestTLS(t *testing.T) {
-	dir, err := os.MkdirTemp("", "sextant-tls-") // where the server's own user gets in
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, x := range []struct {
-		name  string
-		until time.Time
-		mode  string
-		want  string
-	}{
-		{"127.0.0.1", time.Now().Add(time.Hour), "verify", ""}, {"127.0.0.1", time.Now().Add(time.Hour), "require", ""},
-		{"other.example", time.Now().Add(time.Hour), "verify", "cannot validate certificate"}, {"other.example", time.Now().Add(time.Hour), "require", ""},
-		{"127.0.0.1", time.Now().Add(-time.Minute), "verify", "expired"},
-	} {
-		cert, key := drivertest.Certificate(t, dir, x.name, x.until)
+	drivertest.TLS(t, Driver(), "{tls TLSv1.3}", func(t *testing.T, cert, key string) (string, string) {
 		set := quick()
 		set["ssl_cert"], set["ssl_key"] = cert, key
 		s := local(t, 1, set)
-		o := map[string]any{"url": urlOf(s), "tls": x.mode}
-		if x.mode == "verify" {
-			o["ca"] = cert
-		}
-		sys, err := server(t, o, func(string, string) {})
-		if x.want != "" {
-			if class, _ := driver.Classify(err); err == nil || !strings.Contains(err.Error(), x.want) || class != driver.Auth {
-				t.Errorf("%s, %s: %v (%s)", x.name, x.mode, err, class)
-			}
-			continue
-		}
-		if err != nil {
-			t.Errorf("%s, %s: %v", x.name, x.mode, err)
-			continue
-		}
-		facts, err := sys.Facts(t.Context())
-		if err != nil || !strings.Contains(fmt.Sprint(facts), "{tls TLSv1.3}") {
-			t.Errorf("%v %v", facts, err)
-		}
-		if err := sys.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
+		return urlOf(s), s.nodes[0].Passwd
+	})
 }

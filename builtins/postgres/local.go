@@ -137,9 +137,8 @@ func openLocal(ctx context.Context, t driver.Target) (_ driver.System, err error
 		return nil, err
 	}
 	n, _ := t.Options["standbys"].(int64)
-	synchronous, _ := t.Options["synchronous"].(string)
 	if n > 0 {
-		if err := c.addStandbys(ctx, s, int(n), synchronous); err != nil {
+		if err := c.addStandbys(ctx, s, int(n), t.Options["synchronous"]); err != nil {
 			return nil, err
 		}
 	}

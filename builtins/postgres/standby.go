@@ -26,16 +26,22 @@ type standby struct {
 	proc *sandbox.Server
 }
 
-// checkSynchronous reads "any 1" and "first 2".
+// synchronous reads "any 1" and "first 2".
+func synchronous(v any) (how string, n int64, err error) {
+	how, number, _ := strings.Cut(fmt.Sprint(v), " ")
+	n, err = strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 1 || how != "any" && how != "first" {
+		return "", 0, fmt.Errorf(`must be "any N" (a commit waits for any N standbys) or "first N" (for the first N), not %s`, spec.Display(v))
+	}
+	return how, n, nil
+}
+
 func checkSynchronous(v any) error {
 	if v == nil {
 		return nil
 	}
-	how, n, ok := strings.Cut(fmt.Sprint(v), " ")
-	if num, err := strconv.Atoi(n); ok && err == nil && num > 0 && (how == "any" || how == "first") {
-		return nil
-	}
-	return fmt.Errorf(`must be "any N" (a commit waits for any N standbys) or "first N" (for the first N), not %s`, spec.Display(v))
+	_, _, err := synchronous(v)
+	return err
 }
 
 // checkStandbys refuses more synchronous standbys than there are.
@@ -44,15 +50,14 @@ func checkStandbys(o map[string]any) error {
 	if o["synchronous"] == nil {
 		return nil
 	}
-	_, n, _ := strings.Cut(fmt.Sprint(o["synchronous"]), " ")
-	if want, err := strconv.ParseInt(n, 10, 64); err != nil || want > have {
+	if _, want, err := synchronous(o["synchronous"]); err != nil || want > have {
 		return &spec.ParamError{Param: "synchronous", Msg: fmt.Sprintf("is %s with %d standbys", spec.Display(o["synchronous"]), have)}
 	}
 	return nil
 }
 
-// addStandbys makes n standbys of the primary, which runs, and waits until they stream; then some of them become synchronous.
-func (c *cluster) addStandbys(ctx context.Context, s *system, n int, synchronous string) error {
+// addStandbys makes n standbys of the primary, which runs, and waits until they stream; then some of them become synchronous, when wait says so.
+func (c *cluster) addStandbys(ctx context.Context, s *system, n int, wait any) error {
 	var names []string
 	for i := range n {
 		name := fmt.Sprintf("standby%d", i+1)
@@ -82,23 +87,22 @@ func (c *cluster) addStandbys(ctx context.Context, s *system, n int, synchronous
 	if err := c.awaitStandbys(ctx, s, "state = 'streaming'", n); err != nil {
 		return err
 	}
-	how, number, _ := strings.Cut(synchronous, " ")
-	if number == "" {
+	if wait == nil {
 		return nil
 	}
-	for _, st := range []string{fmt.Sprintf("ALTER SYSTEM SET synchronous_standby_names = '%s %s (%s)'", strings.ToUpper(how), number, strings.Join(names, ", ")), "SELECT pg_reload_conf()"} {
+	how, want, err := synchronous(wait)
+	if err != nil {
+		return err
+	}
+	for _, st := range []string{fmt.Sprintf("ALTER SYSTEM SET synchronous_standby_names = '%s %d (%s)'", strings.ToUpper(how), want, strings.Join(names, ", ")), "SELECT pg_reload_conf()"} {
 		if _, err := s.Exec(ctx, st, nil); err != nil {
 			return fmt.Errorf("making the standbys synchronous: %w", err)
 		}
 	}
-	want, err := strconv.Atoi(number)
-	if err != nil {
-		return err
-	}
 	if how == "any" { // all of them are candidates
-		want = n
+		want = int64(n)
 	}
-	return c.awaitStandbys(ctx, s, "sync_state IN ('sync', 'quorum')", want)
+	return c.awaitStandbys(ctx, s, "sync_state IN ('sync', 'quorum')", int(want))
 }
 
 func (c *cluster) startStandby(b *standby) (err error) {
@@ -143,16 +147,11 @@ func (s *system) openReader(ctx context.Context, primary *session, level spec.Le
 		return nil, &driver.LevelRefused{Level: level, Reason: "no standby is known"}
 	}
 	b := s.standbys[s.next.Add(1)%uint64(len(s.standbys))]
-	c, err := pgconn.ConnectConfig(ctx, b.cfg)
+	c, err := connect(ctx, b.cfg, level)
 	if err != nil {
-		return nil, connectError(b.cfg, err)
+		return nil, fmt.Errorf("on the standby: %w", err)
 	}
 	fail := func(err error) (*split, error) { return nil, errors.Join(err, c.Close(ctx)) }
-	if sql := levelSQL(level); sql != "" {
-		if _, err := c.Exec(ctx, sql).ReadAll(); err != nil {
-			return fail(fmt.Errorf("setting the level %s on the standby: %w", level, wrap(err)))
-		}
-	}
 	rows, err := texts(ctx, c, "SELECT pg_is_in_recovery()::text")
 	if err != nil {
 		return fail(wrap(err))
@@ -237,15 +236,6 @@ func (s *system) replication(ctx context.Context) ([]driver.Counter, error) {
 	return out, nil
 }
 
-// pooler says whether something stands between: the process that the connection named is not the one that answers.
-func pooler(ctx context.Context, c *pgconn.PgConn) (bool, error) {
-	rows, err := texts(ctx, c, "SELECT pg_backend_pid()::text")
-	if err != nil {
-		return false, err
-	}
-	return rows[0][0] != strconv.FormatUint(uint64(c.PID()), 10), nil
-}
-
 // readable refuses reads from a standby that there are none of, or that can't give the isolation.
 func (s *system) readable(l spec.Level) error {
 	switch {
@@ -261,7 +251,7 @@ func (s *system) readable(l spec.Level) error {
 
 // standbyFacts notes the standbys for the environment.
 func (s *system) standbyFacts(ctx context.Context) ([]driver.Fact, error) {
-	_, rows, err := s.Query(ctx, "SELECT coalesce(nullif(application_name, ''), pid::text) || ' ' || state || ' ' || sync_state FROM pg_stat_replication ORDER BY 1", nil)
+	_, rows, err := s.Query(ctx, "SELECT coalesce(nullif(application_name, ''), pid::text) || ' ' || state || ' ' || sync_state FROM pg_stat_replication", nil)
 	if err != nil {
 		return nil, err
 	}

@@ -37,9 +37,19 @@ func newSystem(cfg *pgconn.Config, log func(kind, text string)) *system {
 
 // connect opens one connection, without retries.
 func (s *system) connect(ctx context.Context) (*pgconn.PgConn, error) {
-	c, err := pgconn.ConnectConfig(ctx, s.cfg)
+	return connect(ctx, s.cfg, spec.Level{})
+}
+
+// connect opens one connection and sets a level on it.
+func connect(ctx context.Context, cfg *pgconn.Config, level spec.Level) (*pgconn.PgConn, error) {
+	c, err := pgconn.ConnectConfig(ctx, cfg)
 	if err != nil {
-		return nil, connectError(s.cfg, err)
+		return nil, connectError(cfg, err)
+	}
+	if sql := levelSQL(level); sql != "" {
+		if _, err := c.Exec(ctx, sql).ReadAll(); err != nil {
+			return nil, errors.Join(fmt.Errorf("setting the level %s: %w", level, wrap(err)), c.Close(ctx))
+		}
 	}
 	return c, nil
 }
@@ -66,7 +76,7 @@ func (s *system) with(ctx context.Context, fn func(*pgconn.PgConn) error) error 
 // greet looks whether the server is one that can be measured.
 func (s *system) greet(ctx context.Context) error {
 	return s.with(ctx, func(c *pgconn.PgConn) error {
-		rows, err := texts(ctx, c, "SELECT current_setting('server_version_num'), current_setting('server_version')")
+		rows, err := texts(ctx, c, "SELECT current_setting('server_version_num'), current_setting('server_version'), pg_backend_pid()::text")
 		if err != nil {
 			return err
 		}
@@ -78,12 +88,12 @@ func (s *system) greet(ctx context.Context) error {
 			return &driver.Error{Class: driver.Unavailable, Err: fmt.Errorf("the server is PostgreSQL %s", rows[0][1]),
 				Hint: fmt.Sprintf("sextant measures version %d and later", oldest)}
 		}
-		pooled, err := pooler(ctx, c)
+		pooled := rows[0][2] != strconv.FormatUint(uint64(c.PID()), 10) // the process that the connection named is not the one that answers
 		if pooled && !s.pooled {
 			s.log("warning", "a pooler such as pgbouncer stands between sextant and PostgreSQL: it is measured too, and unless it pools whole sessions, settings of a level and prepared statements can get to other sessions")
 		}
 		s.pooled = pooled
-		return err
+		return nil
 	})
 }
 
@@ -189,14 +199,9 @@ func levelSQL(l spec.Level) string {
 }
 
 func (s *system) Session(ctx context.Context, level spec.Level) (driver.Session, error) {
-	c, err := s.connect(ctx)
+	c, err := connect(ctx, s.cfg, level)
 	if err != nil {
 		return nil, err
-	}
-	if sql := levelSQL(level); sql != "" {
-		if _, err := c.Exec(ctx, sql).ReadAll(); err != nil {
-			return nil, errors.Join(fmt.Errorf("setting the level %s: %w", level, wrap(err)), c.Close(ctx))
-		}
 	}
 	out := newSession(c)
 	if level.Get("read") != "standby" {

@@ -19,48 +19,25 @@ func serverAt(t *testing.T, options map[string]any) (driver.System, error) {
 	return Driver().Open(t.Context(), driver.Target{System: &spec.System{Type: "redis", Maker: "server", Name: "redis"}, Options: options, Log: func(string, string) {}})
 }
 
+// secured is a server with a certificate, and its URL without TLS.
+func secured(t *testing.T, cert, key string) (url, password string) {
+	t.Helper()
+	port, err := sandbox.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := local(t, map[string]any{"tls-port": int64(port), "tls-cert-file": cert, "tls-key-file": key, "tls-auth-clients": "no"})
+	return fmt.Sprintf("redis://:%s@127.0.0.1:%d/0", s.opt.Password, port), s.opt.Password
+}
+
 // TLS: asked for, verified, a wrong name, a certificate of the past and a connection without refused.
 func TestTLS(t *testing.T) {
 	need(t)
-	for _, x := range []struct {
-		name  string
-		until time.Time
-		mode  string
-		want  string
-	}{
-		{"127.0.0.1", time.Now().Add(time.Hour), "verify", ""}, {"127.0.0.1", time.Now().Add(time.Hour), "require", ""},
-		{"other.example", time.Now().Add(time.Hour), "verify", "certificate"}, {"other.example", time.Now().Add(time.Hour), "require", ""},
-		{"127.0.0.1", time.Now().Add(-time.Minute), "verify", "expired"}, {"127.0.0.1", time.Now().Add(time.Hour), "off", "connection"},
-	} {
-		dir := t.TempDir()
-		cert, key := drivertest.Certificate(t, dir, x.name, x.until)
-		port, err := sandbox.FreePort()
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := local(t, map[string]any{"tls-port": int64(port), "tls-cert-file": cert, "tls-key-file": key, "tls-auth-clients": "no"})
-		o := map[string]any{"url": fmt.Sprintf("redis://:%s@127.0.0.1:%d/0", s.opt.Password, port), "tls": x.mode}
-		if x.mode == "verify" {
-			o["ca"] = cert
-		}
-		sys, err := serverAt(t, o)
-		if x.want != "" {
-			if class, _ := driver.Classify(err); err == nil || !strings.Contains(err.Error(), x.want) || class != driver.Auth && x.mode == "verify" || strings.Contains(err.Error(), s.opt.Password) {
-				t.Errorf("%s, %s: %v (%s)", x.name, x.mode, err, class)
-			}
-			continue
-		}
-		if err != nil {
-			t.Errorf("%s, %s: %v", x.name, x.mode, err)
-			continue
-		}
-		facts, err := sys.Facts(t.Context())
-		if err != nil || !strings.Contains(fmt.Sprint(facts), "{tls yes}") {
-			t.Errorf("%v %v", facts, err)
-		}
-		if err := sys.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+	drivertest.TLS(t, Driver(), "{tls yes}", secured)
+	cert, key := drivertest.Certificate(t, t.TempDir(), "127.0.0.1", time.Now().Add(time.Hour))
+	url, password := secured(t, cert, key)
+	if _, err := serverAt(t, map[string]any{"url": url, "tls": "off"}); err == nil || !strings.Contains(err.Error(), "connection") || strings.Contains(err.Error(), password) {
+		t.Errorf("without TLS: %v", err)
 	}
 }
 

@@ -87,8 +87,11 @@ func (l *links) flushDB() error {
 	return nil
 }
 
-// noOrder is the refusal of scans on a cluster.
-func noOrder() error {
+// ordered refuses tables that are scanned on a cluster.
+func (l *links) ordered(w *driver.Workload) error {
+	if l.m == nil || !slices.ContainsFunc(w.Tables, func(t driver.Table) bool { return t.Ordered }) {
+		return nil
+	}
 	return &driver.Error{Class: driver.Other, Err: errors.New("scans need the keys in one sorted set, which a cluster has on one node: scan one server")}
 }
 
@@ -148,8 +151,8 @@ func (s *system) Load(ctx context.Context, w *driver.Workload, fingerprint strin
 		return err
 	}
 	return s.onLinks(ctx, func(l *links) error {
-		if l.m != nil && slices.ContainsFunc(w.Tables, func(t driver.Table) bool { return t.Ordered }) {
-			return noOrder()
+		if err := l.ordered(w); err != nil {
+			return err
 		}
 		if err := s.foreign(ctx, l); err != nil {
 			return err
@@ -175,25 +178,27 @@ func fill(ctx context.Context, l *links, t *driver.Table, index int, rows driver
 	var row driver.Row
 	n := rows.Rows(index)
 	replies := map[*wire]int{}
+	var key []byte // as Redis has it
 	for at := int64(0); at < n; at += batch {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		for i := at; i < min(at+batch, n); i++ {
 			rows.Row(index, i, &row)
-			key := row.Key
-			if t.Store == "string" {
-				row.Key = append([]byte(t.Name+":"), row.Key...)
+			switch t.Store {
+			case "":
 				key = row.Key
-			} else if t.Store != "" {
-				key = []byte(t.Name)
+			case "string":
+				key = append(append(append(key[:0], t.Name...), ':'), row.Key...)
+			default:
+				key = append(key[:0], t.Name...)
 			}
 			x, err := l.to(ctx, key)
 			if err != nil {
 				return err
 			}
 			if t.Store != "" {
-				replies[x] += put(x, t, &row)
+				replies[x] += put(x, t, key, &row)
 				continue
 			}
 			replies[x] += hset(x, t, row.Key, nil, row.Values)
@@ -219,22 +224,22 @@ func fill(ctx context.Context, l *links, t *driver.Table, index int, rows driver
 	return nil
 }
 
-// put writes the command that adds a row to a store.
-func put(x *wire, t *driver.Table, row *driver.Row) int {
+// put writes the command that adds a row to the store of a key.
+func put(x *wire, t *driver.Table, key []byte, row *driver.Row) int {
 	var words [][]byte
 	switch t.Store {
 	case "string":
-		words = [][]byte{[]byte("SET"), row.Key, row.Values[0]}
+		words = [][]byte{[]byte("SET"), key, row.Values[0]}
 	case "list":
-		words = [][]byte{[]byte("RPUSH"), []byte(t.Name), row.Values[0]}
+		words = [][]byte{[]byte("RPUSH"), key, row.Values[0]}
 	case "set":
-		words = [][]byte{[]byte("SADD"), []byte(t.Name), row.Values[0]}
+		words = [][]byte{[]byte("SADD"), key, row.Values[0]}
 	case "fields":
-		words = [][]byte{[]byte("HSET"), []byte(t.Name), row.Key, row.Values[0]}
+		words = [][]byte{[]byte("HSET"), key, row.Key, row.Values[0]}
 	case "zset":
-		words = [][]byte{[]byte("ZADD"), []byte(t.Name), row.Key, row.Values[0]}
+		words = [][]byte{[]byte("ZADD"), key, row.Key, row.Values[0]}
 	default:
-		words = [][]byte{[]byte("XADD"), []byte(t.Name), []byte("*"), []byte("myfield"), row.Values[0]}
+		words = [][]byte{[]byte("XADD"), key, []byte("*"), []byte("myfield"), row.Values[0]}
 	}
 	x.begin(len(words))
 	for _, w := range words {

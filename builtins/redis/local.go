@@ -167,17 +167,11 @@ func (c *server) until(ctx context.Context, ask func() error) error {
 // join makes a cluster of the nodes: each gets its share of the hash slots, and the others are told of the first.
 func (c *server) join(ctx context.Context, s *system) error {
 	for i := range c.nodes {
-		err := c.until(ctx, func() error {
-			x, err := s.connect(ctx, c.addr(i))
-			if err != nil {
-				return err
-			}
-			return x.conn.Close()
-		})
-		if err != nil {
+		var x *wire
+		err := c.until(ctx, func() (err error) {
+			x, err = s.connect(ctx, c.addr(i))
 			return err
-		}
-		x, err := s.connect(ctx, c.addr(i))
+		})
 		if err != nil {
 			return err
 		}

@@ -13,16 +13,7 @@ import (
 
 func stressOf(t *testing.T, params map[string]any) *stress {
 	t.Helper()
-	w, err := resolve(t, "cassandra_stress", params)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := New(w, 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Start(1)
-	return l.(*stress)
+	return made[*stress](t, "cassandra_stress", params)
 }
 
 // operationsOfStress are the first n operations of a client.

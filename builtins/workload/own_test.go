@@ -151,15 +151,7 @@ func newNoted(w load.Workload) *noted {
 
 func sqlWorkload(t *testing.T, p map[string]any) *sqlMix {
 	t.Helper()
-	w, err := resolve(t, "sql", p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := New(w, 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l.(*sqlMix)
+	return made[*sqlMix](t, "sql", p)
 }
 
 // A parameter that stands in several statements of an operation has one value there; a retry sends the same; the weights

@@ -37,7 +37,8 @@ func resolve(t testing.TB, name string, params map[string]any) (*spec.Workload, 
 	return nil, nil
 }
 
-func build(t testing.TB, name string, params map[string]any) *table {
+// made is a workload of a type, resolved and started.
+func made[W load.Workload](t testing.TB, name string, params map[string]any) W {
 	t.Helper()
 	w, err := resolve(t, name, params)
 	if err != nil {
@@ -48,7 +49,12 @@ func build(t testing.TB, name string, params map[string]any) *table {
 		t.Fatal(err)
 	}
 	l.Start(1)
-	return l.(*table)
+	return l.(W)
+}
+
+func build(t testing.TB, name string, params map[string]any) *table {
+	t.Helper()
+	return made[*table](t, name, params)
 }
 
 func TestKeyVectors(t *testing.T) {

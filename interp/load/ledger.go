@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"math"
 	"slices"
 
@@ -123,13 +124,8 @@ func (l *Ledger) Check(ctx context.Context, s driver.Session, w Workload) (out V
 			ids[id] = true
 		}
 	}
-	sorted := make([]int64, 0, len(ids))
-	for id := range ids {
-		sorted = append(sorted, id)
-	}
-	slices.Sort(sorted)
 	var row driver.Row
-	for _, id := range sorted {
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
 		w.Row(0, id, &row)
 		reply := driver.Reply{Keep: true}
 		if err := s.Do(ctx, &driver.Op{ID: id, Key: row.Key}, &reply); err != nil {

@@ -180,11 +180,15 @@ func sameColumns(got, want *parquet.Schema) error {
 		return fmt.Errorf("it has %d columns, this version of the schema %d", len(g), len(w))
 	}
 	for i := range g {
-		if g[i].Name() != w[i].Name() || g[i].Type().Kind() != w[i].Type().Kind() || g[i].Optional() != w[i].Optional() {
+		if !sameColumn(g[i], w[i]) {
 			return fmt.Errorf("its column %d is %s %v, not %s %v", i, g[i].Name(), g[i].Type(), w[i].Name(), w[i].Type())
 		}
 	}
 	return nil
+}
+
+func sameColumn(got, want parquet.Field) bool {
+	return got.Name() == want.Name() && got.Type().Kind() == want.Type().Kind() && got.Optional() == want.Optional()
 }
 
 // Seal writes one file a table into the run's folder, then removes parts and log. It can be repeated after a crash at

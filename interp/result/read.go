@@ -140,7 +140,7 @@ func columnsOf(got, want *parquet.Schema) ([]int, error) {
 	out := make([]int, len(w))
 	next := 0
 	for i, c := range w {
-		if next < len(g) && g[next].Name() == c.Name() && g[next].Type().Kind() == c.Type().Kind() && g[next].Optional() == c.Optional() {
+		if next < len(g) && sameColumn(g[next], c) {
 			out[i] = next
 			next++
 			continue

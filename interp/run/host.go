@@ -258,6 +258,23 @@ func (r *Runner) countRows(ctx context.Context, l driver.Loader, w *driver.Workl
 	return n, nil
 }
 
+// restart starts a throwaway server again when it has died. What it held is loaded anew before the next trial.
+func (r *Runner) restart(ctx context.Context, within time.Duration) error {
+	h := r.host
+	again, ok := h.sys.(driver.Restarter)
+	if !ok {
+		return nil
+	}
+	return stage(ctx, "restarting "+h.spec.Name, within, func(ctx context.Context) error {
+		restarted, err := again.Restart(ctx)
+		if err == nil && restarted {
+			r.event("", "restart", "started "+h.spec.Name+" again: it had died")
+			h.dataset = ""
+		}
+		return err
+	})
+}
+
 // look waits for a server whose last trial failed: restarted when it is a throwaway one, else until it answers, at most
 // for the deadline. It never fails a trial: the trial itself will tell.
 func (r *Runner) look(ctx context.Context) {
@@ -268,17 +285,7 @@ func (r *Runner) look(ctx context.Context) {
 	deadline := or(r.plan.Experiment.Deadlines.Recover, defaultRecover)
 	begin := time.Now()
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		if again, ok := h.sys.(driver.Restarter); ok {
-			var restarted bool
-			err := stage(ctx, "restarting "+h.spec.Name, or(r.plan.Experiment.Deadlines.Connect, defaultConnect), func(ctx context.Context) (err error) {
-				restarted, err = again.Restart(ctx)
-				return err
-			})
-			if err == nil && restarted {
-				r.event("", "restart", "started "+h.spec.Name+" again: it had died")
-				h.dataset = ""
-			}
-		}
+		_ = r.restart(ctx, or(r.plan.Experiment.Deadlines.Connect, defaultConnect)) // what follows tells
 		err := stage(ctx, "looking for "+h.spec.Name, 5*time.Second, func(ctx context.Context) error {
 			_, err := h.sys.Facts(ctx)
 			return err

@@ -14,18 +14,11 @@ import (
 // verify compares what was acknowledged with what is there. A throwaway server that has died is started again on its data first: what it has lost then is
 // what there is to find. Lost writes are a finding, and so is a server that can't be asked: neither fails the trial.
 func (r *Runner) verify(ctx context.Context, l *load.Ledger, w load.Workload, row *result.TrialRow) {
-	d := r.plan.Experiment.Deadlines
+	within := or(r.plan.Experiment.Deadlines.Load, defaultLoad)
 	var got load.Verified
-	err := stage(ctx, "verifying what was written", or(d.Load, defaultLoad), func(ctx context.Context) (err error) {
-		if again, ok := r.host.sys.(driver.Restarter); ok {
-			restarted, err := again.Restart(ctx)
-			if err != nil {
-				return err
-			}
-			if restarted {
-				r.host.dataset = "" // it may have lost some of it
-				r.event("", "server", "started again on its data, to verify what was written")
-			}
+	err := stage(ctx, "verifying what was written", within, func(ctx context.Context) (err error) {
+		if err := r.restart(ctx, within); err != nil {
+			return err
 		}
 		var level spec.Level
 		if v, ok := r.host.sys.(driver.Verifier); ok {

@@ -145,9 +145,6 @@ func Number(text string) (int64, error) {
 // String is the text that the distribution was read from.
 func (d Distribution) String() string { return d.text }
 
-// Fixed says that there is but one value.
-func (d Distribution) Fixed() bool { return d.kind == "fixed" }
-
 // Sequential says that values come in order, each once, then again from the start.
 func (d Distribution) Sequential() bool { return d.kind == "seq" }
 

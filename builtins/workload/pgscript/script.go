@@ -58,11 +58,10 @@ type command struct {
 
 // parser is the state of Parse.
 type parser struct {
-	s       *Script
-	known   map[string]int
-	blocks  []block
-	piping  bool
-	problem error
+	s      *Script
+	known  map[string]int
+	blocks []block
+	piping bool
 }
 
 // block is an open \if.
