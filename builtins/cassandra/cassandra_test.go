@@ -28,7 +28,7 @@ func local(t testing.TB, options map[string]any) *system {
 func config(maker string, options map[string]any, secrets ...string) drivertest.Config {
 	return drivertest.Config{
 		Driver: Driver(), System: &spec.System{Type: "cassandra", Maker: maker, Name: "cassandra", Options: options}, Options: options, Secrets: secrets,
-		Levels:  []string{"one", "quorum", "all", "local_one", "local_quorum", "each_quorum", "read=one+write=all", "write=any", "read=local_quorum"},
+		Levels:  []string{"one", "quorum", "all", "local_one", "local_quorum", "each_quorum", "read=one+write=all", "write=any", "read=local_quorum", "read=serial", "serial=serial", "serial=local_serial", "read=local_serial+serial=local_serial"},
 		Refused: []string{"two", "three", "read=two", "one+write=all"}, Upserts: true, Blind: true, TokenOrder: true,
 		Foreign: []string{"CREATE TABLE usertable (k text PRIMARY KEY)", "INSERT INTO usertable (k) VALUES ('mine')"},
 		Count:   "SELECT count(*) FROM usertable", Value: "SELECT field1 FROM usertable WHERE ycsb_key = ?",

@@ -137,6 +137,11 @@ func (s *system) loadTable(ctx context.Context, index int, t driver.Table, rows 
 	if err := s.ddl(ctx, "CREATE TABLE %s (%s %s PRIMARY KEY, %s) WITH %s", table, quote(t.Key), typeName(t.KeyType), strings.Join(defs, ", "), with); err != nil {
 		return err
 	}
+	for _, f := range t.Indexes { // before there are rows: later ones would be indexed in the background
+		if err := s.ddl(ctx, "CREATE INDEX ON %s (%s)", table, quote(f)); err != nil {
+			return err
+		}
+	}
 	cql := fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES (?%s)", table, strings.Join(names, ", "), quote(t.Key), strings.Repeat(", ?", len(names)))
 	counters := t.Fields[0].Type == driver.CounterColumn
 	if counters { // they can't be inserted, and begin at 0

@@ -47,8 +47,11 @@ func Driver() driver.Driver {
 		},
 		Levels: []spec.LevelSetting{
 			{Name: "consistency", Doc: "of reads and writes, sent with each request; read back from a trace of the server", Values: words()},
-			{Name: "read", Doc: "of reads alone: read=one+write=all", Values: words()},
+			{Name: "read", Doc: "of reads alone: read=one+write=all", Values: words(
+				"serial", "the latest value, also of a conditional write that is not finished", "local_serial", "the same within the local data centre")},
 			{Name: "write", Doc: "of writes alone", Values: words("any", "a hint on the coordinator is enough: no replica needs to have the write")},
+			{Name: "serial", Doc: "of the conditions of insert-if-absent and compare-and-set, and of statements with IF: lightweight transactions", Values: spec.LevelValues(
+				"serial", "agreed by most replicas of all data centres (the server's default)", "local_serial", "agreed by most replicas of the local data centre")},
 		},
 		Ops: append(driver.RecordActions(), string(driver.CQL)),
 	}, Open: openSystem, Installed: installed}

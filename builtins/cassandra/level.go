@@ -15,12 +15,20 @@ import (
 
 // consistencyOf is the library's value of a level's word.
 func consistencyOf(word string) (gocql.Consistency, error) {
-	for _, c := range []gocql.Consistency{gocql.Any, gocql.One, gocql.Two, gocql.Three, gocql.Quorum, gocql.All, gocql.LocalOne, gocql.LocalQuorum, gocql.EachQuorum} {
+	for _, c := range []gocql.Consistency{gocql.Any, gocql.One, gocql.Two, gocql.Three, gocql.Quorum, gocql.All, gocql.LocalOne, gocql.LocalQuorum, gocql.EachQuorum, gocql.Serial, gocql.LocalSerial} {
 		if strings.EqualFold(c.String(), word) {
 			return c, nil
 		}
 	}
 	return 0, fmt.Errorf("there is no consistency %q", word)
+}
+
+// serialOf is the consistency of the conditions of conditional writes: the server's own default without one.
+func serialOf(l spec.Level) (gocql.Consistency, error) {
+	if v := l.Get("serial"); v != "" {
+		return consistencyOf(v)
+	}
+	return gocql.Serial, nil
 }
 
 // defaultConsistency is what requests carry that no level speaks of: the default of Cassandra's own drivers.
@@ -73,19 +81,16 @@ func (s *system) CheckLevel(ctx context.Context, l spec.Level) error {
 // probe is the table that levels are tried on.
 const probe = "sextant_probe"
 
-// traced runs a statement with tracing and gives the consistency that the server wrote into its trace.
-func (s *system) traced(ctx context.Context, cql, word string) (string, error) {
-	c, err := consistencyOf(word)
-	if err != nil {
-		return "", err
-	}
+// traced runs a statement with tracing and gives what the server wrote of it into its trace: consistency_level, serial_consistency_level.
+func (s *session) traced(ctx context.Context, c gocql.Consistency, format string) (map[string]string, error) {
 	id := traceID{}
-	session := s.session()
-	if err := session.Query(cql).Consistency(c).Trace(&id).ExecContext(ctx); err != nil {
-		return "", wrap(err)
+	session := s.s.session()
+	q := session.Query(fmt.Sprintf(format, s.s.keyspace, probe)).Consistency(c).SerialConsistency(s.serial)
+	if err := q.Trace(&id).ExecContext(ctx); err != nil {
+		return nil, wrap(err)
 	}
 	if id.id == nil {
-		return "", errors.New("the server traces nothing")
+		return nil, errors.New("the server traces nothing")
 	}
 	// the server writes traces after its reply
 	look := time.NewTicker(5 * time.Millisecond)
@@ -93,15 +98,18 @@ func (s *system) traced(ctx context.Context, cql, word string) (string, error) {
 	for {
 		var params map[string]string
 		err := session.Query("SELECT parameters FROM system_traces.sessions WHERE session_id = ?", id.id).Consistency(gocql.One).ScanContext(ctx, &params)
-		if v := params["consistency_level"]; err == nil && v != "" {
-			return strings.ToLower(v), nil
+		if err == nil && params["consistency_level"] != "" {
+			for k, v := range params {
+				params[k] = strings.ToLower(v)
+			}
+			return params, nil
 		}
 		if err != nil && !errors.Is(err, gocql.ErrNotFound) {
-			return "", wrap(err)
+			return nil, wrap(err)
 		}
 		select {
 		case <-ctx.Done():
-			return "", fmt.Errorf("waiting for the server's trace: %w", ctx.Err())
+			return nil, fmt.Errorf("waiting for the server's trace: %w", ctx.Err())
 		case <-look.C:
 		}
 	}
@@ -119,28 +127,25 @@ func (s *session) Level(ctx context.Context, asked spec.Level) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	read, err := s.s.traced(ctx, fmt.Sprintf("SELECT v FROM %s.%s WHERE k = 'level'", s.s.keyspace, probe), s.readWord)
+	reading, err := s.traced(ctx, s.read, "SELECT v FROM %s.%s WHERE k = 'level'")
 	if err != nil {
 		return "", fmt.Errorf("reading the level of reads back: %w", err)
 	}
-	write, err := s.s.traced(ctx, fmt.Sprintf("UPDATE %s.%s SET v = 'x' WHERE k = 'level'", s.s.keyspace, probe), s.writeWord)
+	writing, err := s.traced(ctx, s.write, "UPDATE %s.%s SET v = 'x' WHERE k = 'level'")
 	if err != nil {
 		return "", fmt.Errorf("reading the level of writes back: %w", err)
 	}
-	all := len(asked.Settings) == 0
+	const level = "consistency_level"
+	both := reading[level]
+	if writing[level] != both {
+		both = "mixed"
+	}
 	var got spec.Level
-	if both := asked.Get("consistency") != ""; both || all {
-		v := read
-		if write != read {
-			v = "mixed"
+	for _, x := range []spec.Setting{{Name: "consistency", Value: both}, {Name: "read", Value: reading[level]}, {Name: "write", Value: writing[level]},
+		{Name: "serial", Value: writing["serial_"+level]}} {
+		if len(asked.Settings) == 0 || asked.Get(x.Name) != "" {
+			got.Settings = append(got.Settings, x)
 		}
-		got.Settings = append(got.Settings, spec.Setting{Name: "consistency", Value: v})
-	}
-	if all || asked.Get("read") != "" {
-		got.Settings = append(got.Settings, spec.Setting{Name: "read", Value: read})
-	}
-	if all || asked.Get("write") != "" {
-		got.Settings = append(got.Settings, spec.Setting{Name: "write", Value: write})
 	}
 	return got.String(), nil
 }

@@ -2,8 +2,6 @@ package cassandra
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
@@ -13,37 +11,43 @@ import (
 
 // session is the operations of one client, on the shared connections.
 type session struct {
-	s                   *system
-	read, write         gocql.Consistency
-	readWord, writeWord string
-	c                   *gocql.Session
-	ops                 []opStatements
-	args                []any
-	dest                []any    // pointers to vals
-	vals                [][]byte // of a row that is read
-	kept                [][]byte
-	statements          []*statement
-	raw                 []raw
-	rawDest             []any // pointers to raw
+	s           *system
+	read, write gocql.Consistency
+	c           *gocql.Session
+	ops         []opStatements
+	serial      gocql.Consistency // of the conditions of writes
+	args        []any
+	text        func([]byte) // adds to args
+	found       map[string]any
+	dest        []any    // pointers to vals
+	vals        [][]byte // of a row that is read
+	kept        [][]byte
+	statements  []*statement
+	raw         []raw
+	rawDest     []any // pointers to raw
 }
 
 // opStatements are the statements of one operation type; those that its action doesn't need are empty.
 type opStatements struct {
-	action  driver.Action
-	columns int
-	one     *gocql.Query
-	fixed   *gocql.Query
-	updates []*gocql.Query
+	action      driver.Action
+	columns     int // of a row that is read
+	read, write *gocql.Query
+	updates     []*gocql.Query // of one field, by field
+	insert      string         // of each row of a batch
 }
 
 func (s *system) Session(ctx context.Context, level spec.Level) (driver.Session, error) {
-	out := &session{s: s, c: s.session()}
-	out.readWord, out.writeWord = wordsOf(level)
+	out := &session{s: s, c: s.session(), found: map[string]any{}}
+	out.text = func(v []byte) { out.args = append(out.args, v) }
+	read, write := wordsOf(level)
 	var err error
-	if out.read, err = consistencyOf(out.readWord); err != nil {
+	if out.read, err = consistencyOf(read); err != nil {
 		return nil, err
 	}
-	if out.write, err = consistencyOf(out.writeWord); err != nil {
+	if out.write, err = consistencyOf(write); err != nil {
+		return nil, err
+	}
+	if out.serial, err = serialOf(level); err != nil {
 		return nil, err
 	}
 	var version string // the cluster must be there
@@ -53,8 +57,10 @@ func (s *system) Session(ctx context.Context, level spec.Level) (driver.Session,
 	return out, nil
 }
 
-func (s *session) query(c gocql.Consistency, format string, a ...any) *gocql.Query {
-	return s.c.Query(fmt.Sprintf(format, a...)).Consistency(c)
+// dialect is how the actions on records are written in CQL.
+func (s *system) dialect() *driver.Dialect {
+	return &driver.Dialect{System: "Cassandra", Quote: quote, Table: func(name string) string { return s.keyspace + "." + quote(name) },
+		Mark: func(int) string { return "?" }, IfAbsent: [2]string{"INSERT", " IF NOT EXISTS"}, If: " IF ", ByToken: true}
 }
 
 // Prepare makes the statements; gocql has each prepared by the nodes when it is first sent there.
@@ -65,42 +71,32 @@ func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
 		}
 	}
 	for _, op := range w.All() {
+		o := opStatements{action: op.Action}
 		if op.Action == driver.Transaction { // what it does are the statements and the calls
-			s.ops = append(s.ops, opStatements{action: op.Action})
+			s.ops = append(s.ops, o)
 			continue
 		}
 		t := &w.Tables[op.Table]
-		o := opStatements{action: op.Action, columns: len(t.Fields)}
-		var names []string
-		for _, f := range t.Fields {
-			names = append(names, quote(f.Name))
+		batch := op.Action == driver.BatchInsert
+		if batch { // of statements that are one row each
+			op.Action = driver.Insert
 		}
-		table, key, list := s.s.keyspace+"."+quote(t.Name), quote(t.Key), strings.Join(names, ", ")
-		switch op.Action {
-		case driver.Insert:
-			o.one = s.query(s.write, "INSERT INTO %s (%s, %s) VALUES (?%s)", table, key, list, strings.Repeat(", ?", len(names)))
-		case driver.Delete:
-			o.one = s.query(s.write, "DELETE FROM %s WHERE %s = ?", table, key)
-		case driver.Scan:
-			o.columns++
-			o.one = s.query(s.read, "SELECT %s, %s FROM %s WHERE token(%s) >= token(?) LIMIT ?", key, list, table, key)
-		case driver.Read, driver.ReadModifyWrite, driver.Update:
-			if op.Action != driver.Update {
-				o.one = s.query(s.read, "SELECT %s FROM %s WHERE %s = ?", list, table, key)
+		texts, err := s.s.dialect().RecordStatements(t, op)
+		if err != nil {
+			return err
+		}
+		query := func(st driver.RecordStatement, c gocql.Consistency) *gocql.Query {
+			if st.Text == "" {
+				return nil
 			}
-			if op.Fields != nil {
-				var changed []string
-				for _, f := range op.Fields {
-					changed = append(changed, names[f])
-				}
-				o.fixed = s.query(s.write, "UPDATE %s SET %s WHERE %s = ?", table, strings.Join(sets(changed, "%s = ?"), ", "), key)
-				break
-			}
-			for _, n := range names {
-				o.updates = append(o.updates, s.query(s.write, "UPDATE %s SET %s = ? WHERE %s = ?", table, n, key))
-			}
-		default:
-			return &driver.Error{Class: driver.Other, Err: fmt.Errorf("Cassandra can't do the action %q", op.Action)}
+			return s.c.Query(st.Text).Consistency(c).SerialConsistency(s.serial)
+		}
+		o.columns, o.read, o.write = texts.Columns, query(texts.Read, s.read), query(texts.Write, s.write)
+		for _, st := range texts.Updates {
+			o.updates = append(o.updates, query(st, s.write))
+		}
+		if batch {
+			o.insert = texts.Write.Text
 		}
 		if o.columns > len(s.vals) {
 			s.vals = make([][]byte, o.columns)
@@ -115,53 +111,36 @@ func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
 }
 
 // Do performs one operation. Its context is what ends it: the protocol has no way to end a request on the server.
-func (s *session) Do(ctx context.Context, op *driver.Op, reply *driver.Reply) error {
+func (s *session) Do(ctx context.Context, op *driver.Op, reply *driver.Reply) (err error) {
 	o := &s.ops[op.Type]
-	s.args = s.args[:0]
-	switch o.action {
-	case driver.Update:
-		return s.update(ctx, o, op, reply)
-	case driver.ReadModifyWrite:
-		s.args = append(s.args, op.Key)
-		if err := s.rows(ctx, o, reply); err != nil || reply.Rows == 0 {
+	if o.read != nil {
+		action := o.action
+		s.args = s.args[:0]
+		if action == driver.ReadModifyWrite {
+			s.args = append(s.args, op.Key)
+		} else if driver.TextArgs(action, op, s.text); driver.HasLimit(action) {
+			s.args = append(s.args, op.Limit)
+		}
+		if err := s.rows(ctx, o, reply); err != nil || reply.Rows == 0 || action != driver.ReadModifyWrite {
 			return err
 		}
-		s.args, reply.Rows = s.args[:0], 0
-		return s.update(ctx, o, op, reply)
-	case driver.Read:
-		s.args = append(s.args, op.Key)
-		return s.rows(ctx, o, reply)
-	case driver.Scan:
-		s.args = append(s.args, op.Key, op.Limit)
-		return s.rows(ctx, o, reply)
-	case driver.Insert:
-		s.args = append(s.args, op.Key)
-		for _, v := range op.Values {
-			s.args = append(s.args, v)
-		}
-	case driver.Delete:
-		s.args = append(s.args, op.Key)
+		reply.Rows = 0
 	}
-	return s.change(ctx, o.one, reply)
-}
-
-func (s *session) update(ctx context.Context, o *opStatements, op *driver.Op, reply *driver.Reply) error {
-	q := o.fixed
+	if o.insert != "" {
+		return s.inserts(ctx, o, op, reply)
+	}
+	q := o.write
 	if q == nil {
-		if len(op.Fields) != 1 {
-			return &driver.Error{Class: driver.Other, Err: fmt.Errorf("an update of %d fields was not prepared", len(op.Fields))}
+		if q, err = driver.UpdateOf(o.updates, op); err != nil {
+			return err
 		}
-		q = o.updates[op.Fields[0]]
 	}
-	for _, v := range op.Values {
-		s.args = append(s.args, v)
+	s.args = s.args[:0]
+	driver.TextArgs(o.action, op, s.text)
+	if o.action == driver.InsertIfAbsent || o.action == driver.UpdateIf {
+		return s.conditional(ctx, q, reply)
 	}
-	s.args = append(s.args, op.Key)
-	return s.change(ctx, q, reply)
-}
-
-// change runs a write. Cassandra doesn't say whether there was a row.
-func (s *session) change(ctx context.Context, q *gocql.Query, reply *driver.Reply) error {
+	// Cassandra doesn't say whether there was a row.
 	if err := q.Bind(s.args...).ExecContext(ctx); err != nil {
 		return wrap(err)
 	}
@@ -169,9 +148,35 @@ func (s *session) change(ctx context.Context, q *gocql.Query, reply *driver.Repl
 	return nil
 }
 
+// conditional runs a lightweight transaction, whose reply says whether it was applied.
+func (s *session) conditional(ctx context.Context, q *gocql.Query, reply *driver.Reply) error {
+	clear(s.found)
+	applied, err := q.Bind(s.args...).MapScanCASContext(ctx, s.found)
+	if applied {
+		reply.Rows++
+	}
+	return wrap(err)
+}
+
+// inserts runs an unlogged batch, as one request.
+func (s *session) inserts(ctx context.Context, o *opStatements, op *driver.Op, reply *driver.Reply) error {
+	b := s.c.Batch(gocql.UnloggedBatch).Consistency(s.write)
+	n := len(op.Values) / len(op.Keys)
+	s.args = s.args[:0]
+	driver.TextArgs(o.action, op, s.text)
+	for i := range op.Keys {
+		b = b.Query(o.insert, s.args[i*(n+1):(i+1)*(n+1)]...)
+	}
+	if err := b.ExecContext(ctx); err != nil {
+		return wrap(err)
+	}
+	reply.Rows += int64(len(op.Keys))
+	return nil
+}
+
 // rows runs a read and takes all its rows.
 func (s *session) rows(ctx context.Context, o *opStatements, reply *driver.Reply) error {
-	it := o.one.Bind(s.args...).IterContext(ctx)
+	it := o.read.Bind(s.args...).IterContext(ctx)
 	if reply.Keep {
 		s.kept = s.kept[:0]
 	}

@@ -29,7 +29,7 @@ func (s *session) Add(_ context.Context, st driver.Statement) (int, error) {
 	if words := strings.Fields(text); len(words) > 0 && strings.EqualFold(words[0], "SELECT") {
 		level = s.read
 	}
-	s.statements = append(s.statements, &statement{q: s.c.Query(text).Consistency(level)})
+	s.statements = append(s.statements, &statement{q: s.c.Query(text).Consistency(level).SerialConsistency(s.serial)})
 	return len(s.statements) - 1, nil
 }
 

@@ -106,6 +106,11 @@ func (s *system) loadTable(ctx context.Context, index int, t driver.Table, rows 
 	if err := s.db.CreateCollection(ctx, t.Name); err != nil {
 		return wrap(err)
 	}
+	for _, f := range t.Indexes {
+		if _, err := coll.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: f, Value: 1}}}); err != nil {
+			return wrap(err)
+		}
+	}
 	var row driver.Row
 	var batch []any
 	size, n := 0, rows.Rows(index)

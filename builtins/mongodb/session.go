@@ -3,6 +3,8 @@ package mongodb
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -54,10 +56,11 @@ func (s *system) Session(ctx context.Context, level spec.Level) (driver.Session,
 
 func (s *session) Prepare(_ context.Context, w *driver.Workload) error {
 	for _, op := range w.All() {
-		switch op.Action {
-		case driver.Read, driver.Update, driver.Insert, driver.Delete, driver.Scan, driver.ReadModifyWrite, driver.Transaction:
-		default:
+		if op.Action != driver.Transaction && !slices.Contains(driver.RecordActions(), string(op.Action)) {
 			return &driver.Error{Class: driver.Other, Err: fmt.Errorf("MongoDB can't do the action %q", op.Action)}
+		}
+		if s.silent && (op.Action == driver.InsertIfAbsent || op.Action == driver.UpdateIf) {
+			return &driver.Error{Class: driver.Other, Err: fmt.Errorf("at w=0 nobody is told whether a %s was done", op.Action)}
 		}
 	}
 	s.w, s.ops = w, w.All()
@@ -95,8 +98,9 @@ func (s *session) Do(ctx context.Context, op *driver.Op, reply *driver.Reply) er
 	switch o.Action {
 	case driver.Read:
 		return s.find(ctx, t, op, reply)
-	case driver.Scan:
-		return s.scan(ctx, t, op, reply)
+	case driver.Scan, driver.ReadByIndex, driver.BatchRead:
+		s.findMany(o, t, op)
+		return s.take(ctx, t, true, reply)
 	case driver.ReadModifyWrite:
 		if err := s.find(ctx, t, op, reply); err != nil || reply.Rows == 0 {
 			return err
@@ -141,21 +145,36 @@ func (s *session) find(ctx context.Context, t *driver.Table, op *driver.Op, repl
 	return s.take(ctx, t, false, reply)
 }
 
-func (s *session) scan(ctx context.Context, t *driver.Table, op *driver.Op, reply *driver.Reply) error {
+// findMany is the command of a read of several documents.
+func (s *session) findMany(o *driver.OpType, t *driver.Table, op *driver.Op) {
+	limit := op.Limit
 	i := s.begin("find", t)
 	f, b := bsoncore.AppendDocumentElementStart(s.buf, "filter")
-	g, b := bsoncore.AppendDocumentElementStart(b, "_id")
-	b = text8(b, "$gte", op.Key)
-	b, _ = bsoncore.AppendDocumentEnd(b, g)
+	switch o.Action {
+	case driver.Scan:
+		g, c := bsoncore.AppendDocumentElementStart(b, "_id")
+		b, _ = bsoncore.AppendDocumentEnd(text8(c, "$gte", op.Key), g)
+	case driver.ReadByIndex:
+		b = text8(b, t.Fields[o.Fields[0]].Name, op.Values[0])
+	case driver.BatchRead:
+		limit = len(op.Keys)
+		g, c := bsoncore.AppendDocumentElementStart(b, "_id")
+		in, c := bsoncore.AppendArrayElementStart(c, "$in")
+		for k, key := range op.Keys {
+			c = text8(c, strconv.Itoa(k), key)
+		}
+		c, _ = bsoncore.AppendArrayEnd(c, in)
+		b, _ = bsoncore.AppendDocumentEnd(c, g)
+	}
 	b, _ = bsoncore.AppendDocumentEnd(b, f)
-	o, b := bsoncore.AppendDocumentElementStart(b, "sort")
-	b = bsoncore.AppendInt32Element(b, "_id", 1)
-	b, _ = bsoncore.AppendDocumentEnd(b, o)
-	b = bsoncore.AppendInt32Element(b, "limit", int32(op.Limit))
-	b = bsoncore.AppendInt32Element(b, "batchSize", int32(op.Limit))
+	if o.Action == driver.Scan {
+		sort, c := bsoncore.AppendDocumentElementStart(b, "sort")
+		b, _ = bsoncore.AppendDocumentEnd(bsoncore.AppendInt32Element(c, "_id", 1), sort)
+	}
+	b = bsoncore.AppendInt32Element(b, "limit", int32(limit))
+	b = bsoncore.AppendInt32Element(b, "batchSize", int32(limit))
 	b = bsoncore.AppendBooleanElement(b, "singleBatch", true)
 	s.buf, _ = bsoncore.AppendDocumentEnd(s.appendRead(b), i)
-	return s.take(ctx, t, true, reply)
 }
 
 // take sends the command and counts the documents of its reply. The key counts for a scan.
@@ -227,42 +246,67 @@ func fields(b []byte, t *driver.Table, op *driver.Op, which []int) []byte {
 	return b
 }
 
+// documents appends a document for each record of an insert, between the start and the end of a list.
+func documents(b []byte, t *driver.Table, op *driver.Op) []byte {
+	keys := op.Keys
+	if keys == nil {
+		keys = [][]byte{op.Key}
+	}
+	n := len(op.Values) / len(keys)
+	for k, key := range keys {
+		one := driver.Op{Values: op.Values[k*n : (k+1)*n]}
+		item, c := bsoncore.AppendDocumentElementStart(b, strconv.Itoa(k))
+		b, _ = bsoncore.AppendDocumentEnd(fields(text8(c, "_id", key), t, &one, nil), item)
+	}
+	return b
+}
+
 // change runs a write and reads how many documents it met.
 func (s *session) change(ctx context.Context, o *driver.OpType, t *driver.Table, op *driver.Op, reply *driver.Reply) error {
 	var i, list, item int32
 	b := s.buf
 	switch o.Action {
-	case driver.Insert:
+	case driver.Insert, driver.InsertIfAbsent, driver.BatchInsert:
 		i = s.begin("insert", t)
 		list, b = bsoncore.AppendArrayElementStart(s.buf, "documents")
-		item, b = bsoncore.AppendDocumentElementStart(b, "0")
-		b = fields(text8(b, "_id", op.Key), t, op, nil)
+		b = documents(b, t, op)
 	case driver.Delete:
 		i = s.begin("delete", t)
 		list, b = bsoncore.AppendArrayElementStart(s.buf, "deletes")
 		item, b = bsoncore.AppendDocumentElementStart(b, "0")
 		b = bsoncore.AppendInt32Element(byKey(b, "q", op.Key), "limit", 1)
+		b, _ = bsoncore.AppendDocumentEnd(b, item)
 	default:
+		i = s.begin("update", t)
+		list, b = bsoncore.AppendArrayElementStart(s.buf, "updates")
+		item, b = bsoncore.AppendDocumentElementStart(b, "0")
+		q, b2 := bsoncore.AppendDocumentElementStart(b, "q")
+		b = text8(b2, "_id", op.Key)
+		set := *op
 		which := op.Fields
 		if which == nil {
 			which = o.Fields
 		}
-		i = s.begin("update", t)
-		list, b = bsoncore.AppendArrayElementStart(s.buf, "updates")
-		item, b = bsoncore.AppendDocumentElementStart(b, "0")
-		b = byKey(b, "q", op.Key)
+		if o.Action == driver.UpdateIf {
+			b = text8(b, t.Fields[o.Fields[0]].Name, op.Values[1])
+			set.Values = op.Values[:1]
+		}
+		b, _ = bsoncore.AppendDocumentEnd(b, q)
 		u, c := bsoncore.AppendDocumentElementStart(b, "u")
-		set, c := bsoncore.AppendDocumentElementStart(c, "$set")
-		c, _ = bsoncore.AppendDocumentEnd(fields(c, t, op, which), set)
+		to, c := bsoncore.AppendDocumentElementStart(c, "$set")
+		c, _ = bsoncore.AppendDocumentEnd(fields(c, t, &set, which), to)
 		b, _ = bsoncore.AppendDocumentEnd(c, u)
+		b, _ = bsoncore.AppendDocumentEnd(b, item)
 	}
-	b, _ = bsoncore.AppendDocumentEnd(b, item)
 	b, _ = bsoncore.AppendArrayEnd(b, list)
 	if s.write != nil {
 		b = bsoncore.AppendDocumentElement(b, "writeConcern", s.write)
 	}
 	s.buf, _ = bsoncore.AppendDocumentEnd(b, i)
 	raw, err := s.run(ctx, s.buf, false)
+	if class, _ := driver.Classify(err); o.Action == driver.InsertIfAbsent && class == driver.Constraint {
+		return nil // it is there
+	}
 	if err != nil {
 		return err
 	}
@@ -287,8 +331,18 @@ func (s *session) unacknowledged(ctx context.Context, o *driver.OpType, op *driv
 	}
 	var err error
 	switch o.Action {
-	case driver.Insert:
-		_, err = coll.InsertOne(ctx, doc(op.Key, nil, true))
+	case driver.Insert, driver.BatchInsert:
+		i, b := bsoncore.AppendArrayStart(nil)
+		b, _ = bsoncore.AppendArrayEnd(documents(b, t, op), i)
+		var list []bsoncore.Value
+		if list, err = bsoncore.Array(b).Values(); err != nil {
+			break
+		}
+		var docs []any
+		for _, v := range list {
+			docs = append(docs, bson.Raw(v.Document()))
+		}
+		_, err = coll.InsertMany(ctx, docs)
 	case driver.Delete:
 		_, err = coll.DeleteOne(ctx, doc(op.Key, nil, false))
 	default:
@@ -301,7 +355,7 @@ func (s *session) unacknowledged(ctx context.Context, o *driver.OpType, op *driv
 	if err != nil {
 		return wrap(err)
 	}
-	reply.Rows++ // nobody knows
+	reply.Rows += max(int64(len(op.Keys)), 1) // nobody knows
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -124,7 +125,11 @@ func (s *system) fill(ctx context.Context, c *conn, w *driver.Workload, rows dri
 		t := &w.Tables[i]
 		var keys []string
 		for _, f := range t.Indexes {
-			keys = append(keys, fmt.Sprintf("ADD KEY %s (%s)", quote(f), quote(f)))
+			part := ""
+			if c := t.Fields[slices.IndexFunc(t.Fields, func(c driver.Column) bool { return c.Name == f })]; c.Type == driver.Text {
+				part = fmt.Sprintf("(%d)", min(c.Bytes, indexed)) // a text's index needs a length
+			}
+			keys = append(keys, fmt.Sprintf("ADD KEY %s (%s%s)", quote(f), quote(f), part))
 		}
 		if keys == nil {
 			return nil
@@ -169,8 +174,11 @@ func (s *system) flush(ctx context.Context, c *conn, w *driver.Workload) {
 	}
 }
 
-// columnType is a column's type in SQL.
-func columnType(f driver.Column) string {
+// indexed is how many letters of a text its index holds: what fits into 3072 bytes.
+const indexed = 768
+
+// columnType is a column's type in SQL. A text with an index is compared byte by byte, as its values are looked up.
+func columnType(f driver.Column, index bool) string {
 	switch f.Type {
 	case driver.Int, driver.BigInt:
 		return string(f.Type)
@@ -179,10 +187,14 @@ func columnType(f driver.Column) string {
 	case driver.Timestamp:
 		return "datetime NULL"
 	}
+	typ := "text"
 	if f.Bytes > 16<<10 { // up to four bytes a letter
-		return "longtext"
+		typ = "longtext"
 	}
-	return "text"
+	if index {
+		typ += " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+	}
+	return typ
 }
 
 // packet is about how many bytes an insert has; servers take 16 MiB and more by default, older ones 4.
@@ -202,7 +214,7 @@ func createTable(ctx context.Context, c *conn, t *driver.Table) error {
 		defs = append(defs, fmt.Sprintf("%s %s PRIMARY KEY", quote(t.Key), typ))
 	}
 	for _, f := range t.Fields {
-		defs = append(defs, quote(f.Name)+" "+columnType(f))
+		defs = append(defs, quote(f.Name)+" "+columnType(f, slices.Contains(t.Indexes, f.Name)))
 	}
 	table := quote(t.Name)
 	if _, err := c.exec(ctx, "DROP TABLE IF EXISTS "+table); err != nil {

@@ -22,6 +22,7 @@ type session struct {
 	ops   []opStatements
 	all   []sql.Stmt
 	args  []sql.NamedValue
+	text  func([]byte) // adds to args
 	dest  []sql.Value
 	stmts []prepared // of transactions
 	open  bool       // a transaction
@@ -33,11 +34,9 @@ type session struct {
 
 // opStatements are the statements of one operation type; those that its action doesn't need are nil.
 type opStatements struct {
-	action  driver.Action
-	columns int       // of a row that is read
-	one     *prepared // insert, delete, scan; the read of read and read-modify-write
-	fixed   *prepared // update of the operation type's fields
-	updates []*prepared
+	action      driver.Action
+	read, write *prepared
+	updates     []*prepared // of one field, by field
 }
 
 // prepared is a statement of the server.
@@ -57,6 +56,7 @@ func (s *system) Session(ctx context.Context, level spec.Level) (driver.Session,
 		return nil, err
 	}
 	out := &session{s: s, node: node, c: c}
+	out.text = func(v []byte) { out.arg(v) }
 	_, rows, err := c.query(ctx, "SELECT CONNECTION_ID()")
 	if err == nil {
 		_, err = fmt.Sscan(fmt.Sprint(rows[0][0]), &out.id)
@@ -116,50 +116,35 @@ func (s *session) prepare(ctx context.Context, query bool, format string, a ...a
 	return &prepared{Stmt: st, query: query, params: st.NumInput()}, nil
 }
 
+// dialect is MySQL's way to write the actions on records. Texts compare by a collation otherwise, for which "a" is "A".
+var dialect = driver.Dialect{System: "MySQL", Quote: quote, Mark: func(int) string { return "?" }, IfAbsent: [2]string{"INSERT IGNORE", ""}, If: " AND ",
+	Equal: func(c *driver.Column, quoted, mark string) string {
+		if c.Type == driver.Text || c.Type == driver.Char {
+			quoted += " COLLATE utf8mb4_bin"
+		}
+		return quoted + " = " + mark
+	}}
+
 func (s *session) prepareOp(ctx context.Context, w *driver.Workload, op driver.OpType) (o opStatements, err error) {
 	o.action = op.Action
 	if op.Action == driver.Transaction {
 		return o, nil // its statements are prepared apart
 	}
-	t := &w.Tables[op.Table]
-	o.columns = len(t.Fields)
-	var names []string
-	for _, f := range t.Fields {
-		names = append(names, quote(f.Name))
+	texts, err := dialect.RecordStatements(&w.Tables[op.Table], op)
+	if err != nil {
+		return o, err
 	}
-	table, key, list := quote(t.Name), quote(t.Key), strings.Join(names, ", ")
-	switch op.Action {
-	case driver.Insert:
-		o.one, err = s.prepare(ctx, false, "INSERT INTO %s (%s, %s) VALUES (?%s)", table, key, list, strings.Repeat(", ?", len(names)))
-	case driver.Delete:
-		o.one, err = s.prepare(ctx, false, "DELETE FROM %s WHERE %s = ?", table, key)
-	case driver.Scan:
-		o.columns++
-		o.one, err = s.prepare(ctx, true, "SELECT %s, %s FROM %s WHERE %s >= ? ORDER BY %s LIMIT ?", key, list, table, key, key)
-	case driver.Read, driver.ReadModifyWrite, driver.Update:
-		if op.Action != driver.Update {
-			o.one, err = s.prepare(ctx, true, "SELECT %s FROM %s WHERE %s = ?", list, table, key)
+	prepare := func(query bool, st driver.RecordStatement) *prepared {
+		if err != nil || st.Text == "" {
+			return nil
 		}
-		if op.Action == driver.Read || err != nil {
-			break
-		}
-		if op.Fields != nil {
-			var sets []string
-			for _, f := range op.Fields {
-				sets = append(sets, names[f]+" = ?")
-			}
-			o.fixed, err = s.prepare(ctx, false, "UPDATE %s SET %s WHERE %s = ?", table, strings.Join(sets, ", "), key)
-			break
-		}
-		for _, n := range names {
-			var st *prepared
-			if st, err = s.prepare(ctx, false, "UPDATE %s SET %s = ? WHERE %s = ?", table, n, key); err != nil {
-				break
-			}
-			o.updates = append(o.updates, st)
-		}
-	default:
-		return o, &driver.Error{Class: driver.Other, Err: fmt.Errorf("MySQL can't do the action %q", op.Action)}
+		var p *prepared
+		p, err = s.prepare(ctx, query, "%s", st.Text)
+		return p
+	}
+	o.read, o.write = prepare(true, texts.Read), prepare(false, texts.Write)
+	for _, st := range texts.Updates {
+		o.updates = append(o.updates, prepare(false, st))
 	}
 	return o, err
 }
@@ -180,52 +165,39 @@ func (s *session) Do(_ context.Context, op *driver.Op, reply *driver.Reply) erro
 
 func (s *session) do(op *driver.Op, reply *driver.Reply) error {
 	o := &s.ops[op.Type]
-	switch o.action {
-	case driver.Update:
-		return s.update(o, op, reply)
-	case driver.ReadModifyWrite:
+	if o.action == driver.ReadModifyWrite {
 		s.args = s.args[:0]
 		s.arg(op.Key)
-		if err := s.read(o.one, reply); err != nil || reply.Rows == 0 {
+		if err := s.read(o.read, reply); err != nil || reply.Rows == 0 {
 			return err
 		}
 		reply.Rows = 0
-		return s.update(o, op, reply)
-	}
-	s.args = s.args[:0]
-	s.arg(op.Key)
-	switch o.action {
-	case driver.Insert:
-		for _, v := range op.Values {
-			s.arg(v)
+	} else if o.read != nil {
+		s.bind(o.action, op)
+		if driver.HasLimit(o.action) {
+			s.arg(int64(op.Limit))
 		}
-	case driver.Scan:
-		s.arg(int64(op.Limit))
+		return s.read(o.read, reply)
 	}
-	if o.one.query {
-		return s.read(o.one, reply)
+	st := o.write
+	if st == nil {
+		var err error
+		if st, err = driver.UpdateOf(o.updates, op); err != nil {
+			return err
+		}
 	}
-	return s.write(o.one, reply)
+	s.bind(o.action, op)
+	return s.write(st, reply)
+}
+
+// bind takes the texts of an operation as the statement's arguments.
+func (s *session) bind(a driver.Action, op *driver.Op) {
+	s.args = s.args[:0]
+	driver.TextArgs(a, op, s.text)
 }
 
 func (s *session) arg(v sql.Value) {
 	s.args = append(s.args, sql.NamedValue{Ordinal: len(s.args) + 1, Value: v})
-}
-
-func (s *session) update(o *opStatements, op *driver.Op, reply *driver.Reply) error {
-	st := o.fixed
-	if st == nil {
-		if len(op.Fields) != 1 {
-			return &driver.Error{Class: driver.Other, Err: fmt.Errorf("an update of %d fields was not prepared", len(op.Fields))}
-		}
-		st = o.updates[op.Fields[0]]
-	}
-	s.args = s.args[:0]
-	for _, v := range op.Values {
-		s.arg(v)
-	}
-	s.arg(op.Key)
-	return s.write(st, reply)
 }
 
 // write runs a statement that returns no rows. The operation's end is Interrupt's to tell, so no context is watched.

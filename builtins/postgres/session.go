@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -22,6 +21,7 @@ type session struct {
 	ops    []opStatements
 	number int           // of prepared statements
 	limit  []byte        // text of a scan's limit
+	arg    func([]byte)  // adds an argument to the request
 	stmts  []*statement  // of transactions
 	queued int           // of them, in the batch
 	kept   driver.Result // values of a read that asked for them
@@ -31,10 +31,9 @@ type session struct {
 
 // opStatements are the statements of one operation type; those that its action doesn't need are nil.
 type opStatements struct {
-	action  driver.Action
-	one     *statement   // read, insert, delete, scan
-	fixed   *statement   // update of the type's own set of fields
-	updates []*statement // update of one field, by field
+	action      driver.Action
+	read, write *statement
+	updates     []*statement // of one field, by field
 }
 
 func newSession(c *pgconn.PgConn) *session { return &session{c: c} }
@@ -74,6 +73,7 @@ func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
 			s.x, s.block = newWire(b), b
 		}
 	}
+	s.arg = s.x.arg
 	for _, st := range w.Statements {
 		if _, err := s.Add(ctx, st); err != nil {
 			return fmt.Errorf("preparing %q: %w", st.Text(func(int) string { return "?" }), err)
@@ -82,55 +82,33 @@ func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
 	return nil
 }
 
+// dialect is PostgreSQL's way to write the actions on records.
+var dialect = driver.Dialect{System: "PostgreSQL", Quote: quote, Mark: func(i int) string { return "$" + strconv.Itoa(i) },
+	IfAbsent: [2]string{"INSERT", " ON CONFLICT DO NOTHING"}, If: " AND "}
+
 func (s *session) prepareOp(ctx context.Context, w *driver.Workload, op driver.OpType) (o opStatements, err error) {
 	o.action = op.Action
 	if op.Action == driver.Transaction {
 		return o, nil // its statements are prepared apart
 	}
-	t := &w.Tables[op.Table]
-	var names, marks []string
-	for i, f := range t.Fields {
-		names, marks = append(names, quote(f.Name)), append(marks, "$"+strconv.Itoa(i+2))
+	texts, err := dialect.RecordStatements(&w.Tables[op.Table], op)
+	if err != nil {
+		return o, err
 	}
-	table, key, list := quote(t.Name), quote(t.Key), strings.Join(names, ", ")
-	prepare := func(params int, format string, args ...any) *statement {
-		if err != nil {
+	prepare := func(st driver.RecordStatement) *statement {
+		if err != nil || st.Text == "" {
 			return nil
 		}
 		s.number++
 		name := "s" + strconv.Itoa(s.number)
-		if _, perr := s.c.Prepare(ctx, name, fmt.Sprintf(format, args...), nil); perr != nil {
+		if _, perr := s.c.Prepare(ctx, name, st.Text, nil); perr != nil {
 			err = wrap(perr)
 		}
-		return newStatement(name, params)
+		return newStatement(name, st.Params)
 	}
-	switch op.Action {
-	case driver.Insert:
-		o.one = prepare(1+len(names), "INSERT INTO %s (%s, %s) VALUES ($1, %s)", table, key, list, strings.Join(marks, ", "))
-	case driver.Delete:
-		o.one = prepare(1, "DELETE FROM %s WHERE %s = $1", table, key)
-	case driver.Scan:
-		o.one = prepare(2, "SELECT %s, %s FROM %s WHERE %s >= $1 ORDER BY %s LIMIT $2", key, list, table, key, key)
-	case driver.Read, driver.ReadModifyWrite, driver.Update:
-		if op.Action != driver.Update {
-			o.one = prepare(1, "SELECT %s FROM %s WHERE %s = $1", list, table, key)
-		}
-		if op.Action == driver.Read {
-			break
-		}
-		if op.Fields != nil {
-			var sets []string
-			for i, f := range op.Fields {
-				sets = append(sets, fmt.Sprintf("%s = $%d", names[f], i+1))
-			}
-			o.fixed = prepare(len(sets)+1, "UPDATE %s SET %s WHERE %s = $%d", table, strings.Join(sets, ", "), key, len(sets)+1)
-			break
-		}
-		for _, n := range names {
-			o.updates = append(o.updates, prepare(2, "UPDATE %s SET %s = $1 WHERE %s = $2", table, n, key))
-		}
-	default:
-		return o, &driver.Error{Class: driver.Other, Err: fmt.Errorf("PostgreSQL can't do the action %q", op.Action)}
+	o.read, o.write = prepare(texts.Read), prepare(texts.Write)
+	for _, st := range texts.Updates {
+		o.updates = append(o.updates, prepare(st))
 	}
 	return o, err
 }
@@ -151,47 +129,38 @@ func (s *session) Do(_ context.Context, op *driver.Op, reply *driver.Reply) erro
 
 func (s *session) do(op *driver.Op, reply *driver.Reply) error {
 	o := &s.ops[op.Type]
-	switch o.action {
-	case driver.Update:
-		return s.update(o, op, reply)
-	case driver.ReadModifyWrite:
-		s.x.begin(o.one)
+	if o.action == driver.ReadModifyWrite {
+		s.x.begin(o.read)
 		s.x.arg(op.Key)
 		if err := s.x.do(reply); err != nil || reply.Rows == 0 {
 			return err
 		}
 		read := *reply
-		err := s.update(o, op, reply)
+		err := s.write(o, op, reply)
 		reply.Rows -= read.Rows // what the update changed
 		return err
 	}
-	s.x.begin(o.one)
-	s.x.arg(op.Key)
-	switch o.action {
-	case driver.Insert:
-		for _, v := range op.Values {
-			s.x.arg(v)
-		}
-	case driver.Scan:
+	if o.read == nil {
+		return s.write(o, op, reply)
+	}
+	s.x.begin(o.read)
+	driver.TextArgs(o.action, op, s.arg)
+	if driver.HasLimit(o.action) {
 		s.limit = strconv.AppendInt(s.limit[:0], int64(op.Limit), 10)
 		s.x.arg(s.limit)
 	}
 	return s.x.do(reply)
 }
 
-func (s *session) update(o *opStatements, op *driver.Op, reply *driver.Reply) error {
-	st := o.fixed
+func (s *session) write(o *opStatements, op *driver.Op, reply *driver.Reply) (err error) {
+	st := o.write
 	if st == nil {
-		if len(op.Fields) != 1 {
-			return &driver.Error{Class: driver.Other, Err: fmt.Errorf("an update of %d fields was not prepared", len(op.Fields))}
+		if st, err = driver.UpdateOf(o.updates, op); err != nil {
+			return err
 		}
-		st = o.updates[op.Fields[0]]
 	}
 	s.x.begin(st)
-	for _, v := range op.Values {
-		s.x.arg(v)
-	}
-	s.x.arg(op.Key)
+	driver.TextArgs(o.action, op, s.arg)
 	return s.x.do(reply)
 }
 

@@ -9,6 +9,7 @@
 //	local.go    a throwaway server, with replicas or as a cluster, from the installed binary
 //	dataset.go  datasets: pipelined HSETs into an empty database
 //	session.go  session: one client's operations
+//	actions.go  conditional writes as scripts of the server, batches of records
 //	command.go  commands of one's own, alone and in batches
 //	resp.go     the hot path: RESP2 written and read in place, without allocation
 //	errors.go   Redis' error words -> driver.Error

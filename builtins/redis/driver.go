@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -18,7 +19,7 @@ import (
 func Driver() driver.Driver {
 	return driver.Driver{SystemType: spec.SystemType{
 		Name: "redis",
-		Ops:  append(driver.RecordActions(), string(driver.Command)),
+		Ops:  append(slices.DeleteFunc(driver.RecordActions(), func(a string) bool { return a == string(driver.ReadByIndex) }), string(driver.Command)),
 		Doc:  "Redis from version 6 on: a server with or without replicas, or a cluster, that exists; or a throwaway one from the installed binary.",
 		Makers: []spec.Maker{
 			{Name: "server", Doc: "a server that exists; the database of the URL must be empty or sextant's", Positional: 1, Check: driver.CheckTLS, Params: append([]spec.Param{
@@ -49,6 +50,9 @@ func Driver() driver.Driver {
 		CheckAction: func(s *spec.System, action string) error {
 			if action == string(driver.Scan) && clustered(s) {
 				return errors.New("a cluster of Redis can't do the operation scan: it has the keys in order on one node alone")
+			}
+			if (action == string(driver.BatchRead) || action == string(driver.BatchInsert)) && clustered(s) {
+				return fmt.Errorf("a cluster of Redis can't do the operation %s: %w", action, errBatch)
 			}
 			return nil
 		},

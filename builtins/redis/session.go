@@ -17,7 +17,8 @@ type session struct {
 	wait   string // replicas that each write waits for; "" none
 	w      *driver.Workload
 	ops    []driver.OpType
-	queued int // commands of the batch that is not sent yet
+	does   []func(*driver.Op, *driver.Reply) error // parallel to ops
+	queued int                                     // commands of the batch that is not sent yet
 	number []byte
 	route  []*wire // of the commands in the batch
 }
@@ -69,6 +70,14 @@ func (s *session) Prepare(_ context.Context, w *driver.Workload) error {
 	}
 	s.w, s.ops = w, w.All()
 	for _, o := range s.ops {
+		do := s.doing(o.Action)
+		if do == nil && o.Action != driver.Transaction { // what that does are its calls
+			return &driver.Error{Class: driver.Other, Err: fmt.Errorf("Redis can't do the action %q", o.Action)}
+		}
+		s.does = append(s.does, do)
+		if o.Batch > 0 && s.links.m != nil {
+			return errBatch
+		}
 		if o.Action == driver.Command && s.wait != "" {
 			return &driver.Error{Class: driver.Other, Err: fmt.Errorf("the level wait=%s is for records: commands of one's own are sent without WAIT", s.wait)}
 		}
@@ -81,29 +90,44 @@ const waitMillis = "1000"
 
 // Do sends one request, writes and their WAIT in one piece, and reads its replies.
 func (s *session) Do(ctx context.Context, op *driver.Op, reply *driver.Reply) error {
-	switch s.ops[op.Type].Action {
-	case driver.Read:
-		return s.routed(ctx, op, reply, s.read)
-	case driver.Update:
-		return s.routed(ctx, op, reply, s.update)
-	case driver.Insert:
-		return s.routed(ctx, op, reply, s.insert)
-	case driver.Delete:
-		return s.routed(ctx, op, reply, s.remove)
-	case driver.Scan:
-		return s.routed(ctx, op, reply, s.scan)
-	case driver.ReadModifyWrite:
-		if err := s.routed(ctx, op, reply, s.read); err != nil || reply.Rows == 0 {
-			return err
-		}
-		bytes := reply.Bytes
-		err := s.routed(ctx, op, reply, s.update)
-		reply.Bytes = bytes
-		return err
-	case driver.Command:
-		return s.routed(ctx, op, reply, s.command)
+	do := s.does[op.Type]
+	if s.ops[op.Type].Action != driver.ReadModifyWrite {
+		return s.routed(ctx, op, reply, do)
 	}
-	return &driver.Error{Class: driver.Other, Err: fmt.Errorf("Redis can't do the action %q", s.ops[op.Type].Action)}
+	if err := s.routed(ctx, op, reply, s.read); err != nil || reply.Rows == 0 {
+		return err
+	}
+	bytes := reply.Bytes
+	err := s.routed(ctx, op, reply, do)
+	reply.Bytes = bytes
+	return err
+}
+
+// doing is what does an action; of a read-modify-write, its second request.
+func (s *session) doing(a driver.Action) func(*driver.Op, *driver.Reply) error {
+	switch a {
+	case driver.Read:
+		return s.read
+	case driver.Update, driver.ReadModifyWrite:
+		return s.update
+	case driver.Insert:
+		return s.insert
+	case driver.Delete:
+		return s.remove
+	case driver.Scan:
+		return s.scan
+	case driver.InsertIfAbsent:
+		return s.insertIfAbsent
+	case driver.UpdateIf:
+		return s.updateIf
+	case driver.BatchRead:
+		return s.readBatch
+	case driver.BatchInsert:
+		return s.insertBatch
+	case driver.Command:
+		return s.command
+	}
+	return nil
 }
 
 // maxHops is how often one request follows a cluster's redirections.
@@ -162,11 +186,11 @@ func (s *session) read(op *driver.Op, reply *driver.Reply) error {
 	if err := x.flush(); err != nil {
 		return err
 	}
-	return s.hash(x, "", reply)
+	return s.hash(x, nil, reply)
 }
 
 // hash reads the reply of HGETALL: names and values in turns. The bytes are those of the values.
-func (s *session) hash(x *wire, key string, reply *driver.Reply) error {
+func (s *session) hash(x *wire, key []byte, reply *driver.Reply) error {
 	if reply.Keep {
 		return s.keep(x, key, reply)
 	}
@@ -185,7 +209,7 @@ func (s *session) hash(x *wire, key string, reply *driver.Reply) error {
 }
 
 // keep is hash for a reply that wants its values: a scan's key, then the fields in the order of the table.
-func (s *session) keep(x *wire, key string, reply *driver.Reply) error {
+func (s *session) keep(x *wire, key []byte, reply *driver.Reply) error {
 	v, err := x.value()
 	if err != nil {
 		return err
@@ -195,8 +219,8 @@ func (s *session) keep(x *wire, key string, reply *driver.Reply) error {
 		return nil
 	}
 	reply.Rows++
-	if key != "" {
-		reply.Values = append(reply.Values, []byte(key))
+	if key != nil {
+		reply.Values = append(reply.Values, key)
 	}
 	for _, f := range s.w.Tables[0].Fields {
 		var got []byte
@@ -297,29 +321,12 @@ func (s *session) scan(op *driver.Op, reply *driver.Reply) error {
 		return err
 	}
 	list, _ := v.([]any)
+	var keys [][]byte
 	for _, k := range list {
 		key, _ := k.(string)
-		x.begin(2)
-		x.text("HGETALL")
-		x.text(key)
+		keys = append(keys, []byte(key))
 	}
-	if len(list) == 0 {
-		return nil
-	}
-	if err := x.flush(); err != nil {
-		return err
-	}
-	var first error
-	for _, k := range list {
-		key, _ := k.(string)
-		if err := s.hash(x, key, reply); err != nil {
-			if first = err; x.torn {
-				return err
-			}
-		}
-		reply.Bytes += int64(len(key))
-	}
-	return first
+	return s.hashes(x, keys, reply)
 }
 
 // Interrupt cuts the connection: Redis has no way to end another client's command. What was sent may still be done.

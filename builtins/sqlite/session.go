@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"sextant/interp/driver"
 	"sextant/interp/spec"
@@ -18,18 +17,20 @@ type session struct {
 	stmts   []prepared    // of transactions
 	arena   []byte        // of the values that the last statement gave
 	kept    driver.Result // of a read that asked for its values
+
+	// what text binds to, as it is passed to driver.TextArgs
+	text     func([]byte)
+	boundTo  *stmt
+	bound    int
+	boundErr error
 }
 
 // opStatements are the statements of one operation type; those that its action doesn't need are nil.
 type opStatements struct {
-	action  driver.Action
-	read    *stmt
-	insert  *stmt
-	del     *stmt
-	scan    *stmt
-	fixed   *stmt   // update of the type's own set of fields
-	updates []*stmt // update of one field, by field
-	fields  int
+	action      driver.Action
+	read, write *stmt
+	updates     []*stmt // of one field, by field
+	columns     int     // of a row that is read
 }
 
 func (s *session) Level(_ context.Context, asked spec.Level) (string, error) {
@@ -73,57 +74,48 @@ func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
 	return nil
 }
 
-func (s *session) prepareOp(w *driver.Workload, op driver.OpType) (opStatements, error) {
+func newSession(d *db) *session {
+	s := &session{d: d}
+	s.text = func(v []byte) {
+		if s.boundErr == nil {
+			s.bound++
+			s.boundErr = s.boundTo.text(s.bound, v)
+		}
+	}
+	return s
+}
+
+// dialect is SQLite's way to write the actions on records.
+var dialect = driver.Dialect{System: "SQLite", Quote: quote, Mark: func(int) string { return "?" }, IfAbsent: [2]string{"INSERT", " ON CONFLICT DO NOTHING"}, If: " AND "}
+
+func (s *session) prepareOp(w *driver.Workload, op driver.OpType) (o opStatements, err error) {
+	o.action = op.Action
 	if op.Action == driver.Transaction {
-		return opStatements{action: op.Action}, nil // its statements are prepared apart
+		return o, nil // its statements are prepared apart
 	}
 	t := &w.Tables[op.Table]
-	o := opStatements{action: op.Action, fields: len(t.Fields)}
-	var names, marks []string
+	texts, err := dialect.RecordStatements(t, op)
+	if err != nil {
+		return o, err
+	}
+	o.columns = texts.Columns
 	size := 64 // keys
 	for _, f := range t.Fields {
-		names, marks = append(names, quote(f.Name)), append(marks, "?")
 		size += f.Bytes
 	}
-	table, key, list := quote(t.Name), quote(t.Key), strings.Join(names, ", ")
-	var err error
-	prepare := func(format string, args ...any) *stmt {
-		if err != nil {
+	prepare := func(text driver.RecordStatement) *stmt {
+		if err != nil || text.Text == "" {
 			return nil
 		}
 		var st *stmt
-		if st, err = s.d.prepare(fmt.Sprintf(format, args...), size); err == nil {
+		if st, err = s.d.prepare(text.Text, size*max(op.Batch, 1)); err == nil {
 			s.all = append(s.all, st)
 		}
 		return st
 	}
-	switch op.Action {
-	case driver.Insert:
-		o.insert = prepare("INSERT INTO %s (%s, %s) VALUES (?, %s)", table, key, list, strings.Join(marks, ", "))
-	case driver.Delete:
-		o.del = prepare("DELETE FROM %s WHERE %s = ?", table, key)
-	case driver.Scan:
-		o.scan = prepare("SELECT %s, %s FROM %s WHERE %s >= ? ORDER BY %s LIMIT ?", key, list, table, key, key)
-	case driver.Read, driver.ReadModifyWrite, driver.Update:
-		if op.Action != driver.Update {
-			o.read = prepare("SELECT %s FROM %s WHERE %s = ?", list, table, key)
-		}
-		if op.Action == driver.Read {
-			break
-		}
-		if op.Fields != nil {
-			var sets []string
-			for _, f := range op.Fields {
-				sets = append(sets, names[f]+" = ?")
-			}
-			o.fixed = prepare("UPDATE %s SET %s WHERE %s = ?", table, strings.Join(sets, ", "), key)
-			break
-		}
-		for _, n := range names {
-			o.updates = append(o.updates, prepare("UPDATE %s SET %s = ? WHERE %s = ?", table, n, key))
-		}
-	default:
-		return o, &driver.Error{Class: driver.Other, Err: fmt.Errorf("SQLite can't do the action %q", op.Action)}
+	o.read, o.write = prepare(texts.Read), prepare(texts.Write)
+	for _, text := range texts.Updates {
+		o.updates = append(o.updates, prepare(text))
 	}
 	return o, err
 }
@@ -131,44 +123,39 @@ func (s *session) prepareOp(w *driver.Workload, op driver.OpType) (opStatements,
 func (s *session) Do(_ context.Context, op *driver.Op, reply *driver.Reply) error {
 	s.d.cut.Store(false)
 	o := &s.ops[op.Type]
-	switch o.action {
-	case driver.Read:
-		return s.read(o.read, op, o.fields, reply)
-	case driver.Update:
-		return s.update(o, op, reply)
-	case driver.Insert:
-		if err := insert(o.insert, op.Key, op.Values); err != nil {
+	if o.read != nil {
+		action := o.action
+		if action == driver.ReadModifyWrite {
+			action = driver.Read
+		}
+		if err := s.read(o, action, op, reply); err != nil || reply.Rows == 0 || o.action == action {
 			return err
 		}
-		reply.Rows = 1
-		return nil
-	case driver.Delete:
-		defer o.del.reset()
-		if err := o.del.text(1, op.Key); err != nil {
-			return err
-		}
-		if _, err := o.del.step(); err != nil {
-			return err
-		}
-		reply.Rows = s.d.changes()
-		return nil
-	case driver.Scan:
-		if err := o.scan.integer(2, int64(op.Limit)); err != nil {
-			return err
-		}
-		return s.read(o.scan, op, o.fields+1, reply)
-	default: // read-modify-write: Prepare has refused anything else
-		if err := s.read(o.read, op, o.fields, reply); err != nil || reply.Rows == 0 {
-			return err
-		}
-		return s.update(o, op, reply)
 	}
+	return s.write(o, op, reply)
 }
 
-// read runs a query by key and copies every value, as a client that used them would.
-func (s *session) read(st *stmt, op *driver.Op, columns int, reply *driver.Reply) error {
+// bind binds the texts of an operation; what fails is told by the next step.
+func (s *session) bind(st *stmt, a driver.Action, op *driver.Op) (n int, err error) {
+	s.bound, s.boundTo, s.boundErr = 0, st, nil
+	driver.TextArgs(a, op, s.text)
+	return s.bound, s.boundErr
+}
+
+// read runs a query and copies every value, as a client that used them would.
+func (s *session) read(o *opStatements, a driver.Action, op *driver.Op, reply *driver.Reply) error {
+	st, columns := o.read, o.columns
 	defer st.reset()
-	if err := st.text(1, op.Key); err != nil {
+	n, err := 1, error(nil)
+	if a == driver.Read { // the values are those to write, of a read-modify-write
+		err = st.text(1, op.Key)
+	} else {
+		n, err = s.bind(st, a, op)
+	}
+	if err == nil && driver.HasLimit(a) {
+		err = st.integer(n+1, int64(op.Limit))
+	}
+	if err != nil {
 		return err
 	}
 	if reply.Keep {
@@ -206,21 +193,15 @@ func (s *session) keep(st *stmt, columns int, reply *driver.Reply) error {
 	}
 }
 
-func (s *session) update(o *opStatements, op *driver.Op, reply *driver.Reply) error {
-	st := o.fixed
+func (s *session) write(o *opStatements, op *driver.Op, reply *driver.Reply) (err error) {
+	st := o.write
 	if st == nil {
-		if len(op.Fields) != 1 {
-			return &driver.Error{Class: driver.Other, Err: fmt.Errorf("an update of %d fields was not prepared", len(op.Fields))}
-		}
-		st = o.updates[op.Fields[0]]
-	}
-	defer st.reset()
-	for i, v := range op.Values {
-		if err := st.text(i+1, v); err != nil {
+		if st, err = driver.UpdateOf(o.updates, op); err != nil {
 			return err
 		}
 	}
-	if err := st.text(len(op.Values)+1, op.Key); err != nil {
+	defer st.reset()
+	if _, err := s.bind(st, o.action, op); err != nil {
 		return err
 	}
 	if _, err := st.step(); err != nil {

@@ -165,7 +165,7 @@ func (s *system) Session(ctx context.Context, level spec.Level) (driver.Session,
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("setting the level: %w", err), d.close())
 	}
-	return &session{d: d}, nil
+	return newSession(d), nil
 }
 
 func (s *system) Exec(ctx context.Context, text string, args []any) (n int64, err error) {

@@ -18,6 +18,7 @@
 //	tables.go   table(...): typed tables to load
 //	trace.go    Trace: the first operations as text, without a server
 //	table.go    table: the load.Workload behind ycsb and records; its clients' generators
+//	steps.go    operations of several requests on records: compare-and-set, transactions
 //	keys.go     chooser: which key an operation takes (uniform, zipfian, latest, ...)
 //	zipf.go     two zipf generators: exact (rejection-inversion) and YCSB's approximation
 //	keyspace.go keyspace: ids of inserts, and which keys exist for readers

@@ -6,7 +6,7 @@ import (
 )
 
 // window is how many inserts can be unacknowledged at a time: far more than there are clients.
-const window = 1 << 16
+const window = 1 << 20
 
 // keyspace knows which record numbers exist: [low, acked). Inserts take the next number; it becomes readable when it and
 // all before it are acknowledged, so a key drawn is never above the last acknowledged insert. Deletes take the lowest.
@@ -29,8 +29,9 @@ func (k *keyspace) reset(rows int64) {
 	k.low.Store(0)
 }
 
-// take is the number of a new record.
-func (k *keyspace) take() int64 { return k.next.Add(1) - 1 }
+// take is the number of a new record, takeAll the first of n that follow one another.
+func (k *keyspace) take() int64           { return k.takeAll(1) }
+func (k *keyspace) takeAll(n int64) int64 { return k.next.Add(n) - n }
 
 // ack makes number id, and all before it that are acknowledged, readable.
 func (k *keyspace) ack(id int64) {

@@ -51,12 +51,68 @@ func recordsMix(p map[string]any) (mix, error) {
 	if m.updates > len(m.table.Fields) {
 		return m, &spec.ParamError{Param: "update_fields", Msg: fmt.Sprintf("is %d, but a record has %d fields", m.updates, len(m.table.Fields))}
 	}
-	weights, err := mixWeights(p["mix"].(map[string]any))
+	if err := m.extras(p); err != nil {
+		return m, err
+	}
+	weights, err := m.weightsOf(p["mix"].(map[string]any))
 	if err != nil {
 		return m, err
 	}
 	m.addOps(weights)
+	switch {
+	case m.has(driver.ReadByIndex) && m.table.Indexes == nil:
+		return m, &spec.ParamError{Param: "mix", Msg: `has read-by-index, but no field has an index: write indexes = ["` + m.table.Fields[0].Name + `"]`}
+	case m.has(driver.Scan) && m.scanMax > m.table.Rows:
+		return m, &spec.ParamError{Param: "scan_max", Msg: fmt.Sprintf("is %d, but there are %d records", m.scanMax, m.table.Rows)}
+	case m.has(driver.BatchRead) && int64(m.batch) > m.table.Rows:
+		return m, &spec.ParamError{Param: "batch", Msg: fmt.Sprintf("is %d, but there are %d records", m.batch, m.table.Rows)}
+	}
 	return m, nil
+}
+
+// maxIndexed is how long a field with an index may be: every system's index holds so many bytes.
+const maxIndexed = 700
+
+// extras reads what only some of the operations need: indexes, batches, transactions.
+func (m *mix) extras(p map[string]any) error {
+	m.batch, m.lookups = int(p["batch"].(int64)), p["index_limit"].(int64)
+	given, _ := p["indexes"].([]any)
+	if err := addIndexes(&m.table, given); err != nil {
+		return err
+	}
+	for _, f := range m.table.Fields {
+		if slices.Contains(m.table.Indexes, f.Name) && f.Bytes > maxIndexed {
+			return &spec.ParamError{Param: "indexes", Msg: fmt.Sprintf("name %s, which has %d bytes: an index takes %d", f.Name, f.Bytes, maxIndexed)}
+		}
+	}
+	m.steps = map[string][]driver.Action{}
+	transactions, _ := p["transactions"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(transactions)) {
+		bad := func(format string, a ...any) error {
+			return &spec.ParamError{Param: "transactions", Msg: name + " " + fmt.Sprintf(format, a...)}
+		}
+		if err := identifier(name); err != nil {
+			return &spec.ParamError{Param: "transactions", Msg: err.Error()}
+		}
+		if slices.Contains(driver.RecordActions(), name) {
+			return bad("is the name of an operation already")
+		}
+		v, _ := transactions[name].(map[string]any)
+		list, ok := v["statements"].([]any)
+		if !ok || v["$"] != "transaction" {
+			return bad("must be a transaction([...]) of operations, not %s", spec.Display(transactions[name]))
+		}
+		for _, x := range list {
+			step := strings.ReplaceAll(x.(string), "_", "-") // the constructor has looked
+			if !slices.Contains(driver.RecordActions(), step) || step == string(driver.UpdateIf) {
+				err := bad("has the step %q; there are %s", x, strings.Join(slices.DeleteFunc(driver.RecordActions(), func(a string) bool { return a == string(driver.UpdateIf) }), ", "))
+				err.(*spec.ParamError).Suggestion = spec.Nearest(step, driver.RecordActions())
+				return err
+			}
+			m.steps[name] = append(m.steps[name], driver.Action(step))
+		}
+	}
+	return nil
 }
 
 func fieldError(name string, bytes any) error {
@@ -72,15 +128,19 @@ func fieldError(name string, bytes any) error {
 	return nil
 }
 
-// mixWeights checks the weights of a mix. Names may be written with _ for -.
-func mixWeights(given map[string]any) (map[string]float64, error) {
+// weightsOf checks the weights of a mix. Names may be written with _ for -.
+func (m *mix) weightsOf(given map[string]any) (map[string]float64, error) {
 	out := map[string]float64{}
 	var sum float64
+	names := append(driver.RecordActions(), slices.Sorted(maps.Keys(m.steps))...)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		action := strings.ReplaceAll(name, "_", "-")
-		if !slices.Contains(actions(), action) {
-			return nil, &spec.ParamError{Param: "mix", Msg: fmt.Sprintf("has the unknown operation %q; there are %s", name, strings.Join(actions(), ", ")),
-				Suggestion: spec.Nearest(action, actions())}
+		action := name
+		if m.steps[name] == nil {
+			action = strings.ReplaceAll(name, "_", "-")
+		}
+		if !slices.Contains(names, action) {
+			return nil, &spec.ParamError{Param: "mix", Msg: fmt.Sprintf("has the unknown operation %q; there are %s", name, strings.Join(names, ", ")),
+				Suggestion: spec.Nearest(action, names)}
 		}
 		w, number := numberOf(given[name])
 		if !number {
@@ -91,6 +151,11 @@ func mixWeights(given map[string]any) (map[string]float64, error) {
 		}
 		out[action] += w
 		sum += w
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.steps)) {
+		if out[name] == 0 {
+			return nil, &spec.ParamError{Param: "transactions", Msg: name + " has no weight in mix"}
+		}
 	}
 	if sum <= 0 {
 		return nil, &spec.ParamError{Param: "mix", Msg: "has no operation with a weight above 0"}

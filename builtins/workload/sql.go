@@ -36,7 +36,7 @@ type sqlMix struct {
 }
 
 func transactionType() *spec.ValueType {
-	return &spec.ValueType{Name: "transaction", Doc: "SQL statements that are one operation, between BEGIN and COMMIT.", Positional: 1, Params: []spec.Param{
+	return &spec.ValueType{Name: "transaction", Doc: "SQL statements, or operations on records, that are one operation between BEGIN and COMMIT.", Positional: 1, Params: []spec.Param{
 		{Name: "statements", Kind: spec.KindList, Required: true, Doc: "texts, in order"}},
 		Check: func(p map[string]any) error {
 			list := p["statements"].([]any)

@@ -18,6 +18,9 @@ type mix struct {
 	changed []int                          // which ones, when it is always these; nil: the first ones, or one at random
 	gens    []*gen                         // parallel to the table's fields; nil: random texts of their sizes
 	made    any                            // what gens came from, for the dataset's identity
+	steps   map[string][]driver.Action     // of transactions, by the name of the operation
+	batch   int                            // records of a batch
+	lookups int64                          // most records of a read by an index
 	key     func(b []byte, n int64) []byte // appends the key of record n; nil: YCSB's
 	scanMax int64                          // longest scan
 }
@@ -29,6 +32,8 @@ type table struct {
 	keys   keyspace
 	text   *pairs
 	bounds []uint64 // cumulative weights over the 64-bit range, parallel to ops
+	shape  driver.Workload
+	calls  [][]int // parallel to ops: of those that are programs, the operation types that they do, as indexes into shape.All()
 }
 
 func newTable(m mix, seed uint64) (*table, error) {
@@ -40,11 +45,14 @@ func newTable(m mix, seed uint64) (*table, error) {
 	if _, err := chooserOf(m.dist, m.table.Rows, 0); err != nil {
 		return nil, err
 	}
+	t.plan()
 	return t, nil
 }
 
+// Shape is made anew for each caller, who may add to it.
 func (t *table) Shape() *driver.Workload {
-	return &driver.Workload{Tables: []driver.Table{t.table}, Ops: t.ops}
+	w := t.shape
+	return &w
 }
 
 func (t *table) Rows(int) int64 { return t.table.Rows }
@@ -98,6 +106,10 @@ func (t *table) Client(client int) load.Generator {
 	if err != nil {
 		panic(err) // newTable has made one already
 	}
+	return t.generator(c)
+}
+
+func (t *table) generator(c chooser) *generator {
 	return &generator{t: t, choose: c, all: t.values(nil), key: make([]byte, 0, 32), some: make([][]byte, t.updates), fields: make([]int, t.updates)}
 }
 
@@ -109,15 +121,32 @@ type generator struct {
 	all    [][]byte // a buffer per field
 	some   [][]byte // those of the fields that an update changes
 	fields []int
+	pool   []*step  // of programs, made when they are first needed
+	steps  []*step  // of the program at hand
+	batch  [][]byte // keys of a batch
+	many   [][]byte // values of a batch
 }
 
 func (g *generator) Next(r *load.Rand, op *driver.Op) {
+	n := pick(g.t.bounds, r)
+	op.Program = nil
+	if calls := g.t.calls[n]; calls != nil {
+		g.program(r, n, calls, op)
+		return
+	}
+	g.fill(r, &g.t.ops[n], op)
+	op.Type = n
+}
+
+// fill draws what an operation of a type does.
+func (g *generator) fill(r *load.Rand, typ *driver.OpType, op *driver.Op) {
 	t := g.t
-	op.Type = pick(t.bounds, r)
-	typ := &t.ops[op.Type]
-	op.Fields, op.Values, op.Limit = nil, nil, 0
+	op.Keys, op.Fields, op.Values, op.Limit = nil, nil, nil, 0
 	switch typ.Action {
-	case driver.Insert:
+	case driver.BatchRead, driver.BatchInsert:
+		g.fillBatch(r, typ, op)
+		return
+	case driver.Insert, driver.InsertIfAbsent:
 		op.ID = t.keys.take()
 		t.fillRow(op.ID, g.all)
 		op.Values = g.all
@@ -126,6 +155,13 @@ func (g *generator) Next(r *load.Rand, op *driver.Op) {
 	case driver.Scan:
 		op.ID = g.draw(r)
 		op.Limit = int(1 + r.Uint64N(uint64(t.scanMax)))
+	case driver.ReadByIndex: // the value that a drawn record was made with
+		op.ID = g.draw(r)
+		f := typ.Fields[0]
+		var own load.Rand
+		own.Seek(t.seed, uint64(f), uint64(op.ID))
+		g.all[f] = t.value(f, g.all[f], &own, op.ID)
+		op.Values, op.Limit = g.all[f:f+1], int(t.lookups)
 	case driver.Update, driver.ReadModifyWrite:
 		op.ID = g.draw(r)
 		g.update(r, typ, op)
@@ -161,10 +197,51 @@ func (g *generator) update(r *load.Rand, typ *driver.OpType, op *driver.Op) {
 	op.Fields, op.Values = g.fields, g.some
 }
 
+// fillBatch draws the records of a batch: those to read one by one, new ones in a row.
+func (g *generator) fillBatch(r *load.Rand, typ *driver.OpType, op *driver.Op) {
+	t, n := g.t, len(g.t.table.Fields)
+	if g.batch == nil {
+		g.batch, g.many = make([][]byte, typ.Batch), make([][]byte, 0, typ.Batch*n)
+		for range typ.Batch {
+			g.many = append(g.many, t.values(nil)...)
+		}
+	}
+	insert := typ.Action == driver.BatchInsert
+	if insert {
+		op.ID = t.keys.takeAll(int64(typ.Batch))
+		op.Values = g.many
+	}
+	for i := range g.batch {
+		id := op.ID + int64(i)
+		if insert {
+			t.fillRow(id, g.many[i*n:(i+1)*n])
+		} else {
+			id = g.draw(r)
+		}
+		g.batch[i] = t.key(g.batch[i][:0], id)
+	}
+	op.Keys, op.Key = g.batch, g.batch[0]
+}
+
 // Ack makes an insert's record readable for all clients.
 func (g *generator) Ack(op *driver.Op, _ bool) {
-	if g.t.ops[op.Type].Action == driver.Insert {
+	if g.t.calls[op.Type] == nil {
+		g.ack(g.t.ops[op.Type].Action, op)
+		return
+	}
+	for _, s := range g.steps {
+		g.ack(s.typ.Action, &s.op)
+	}
+}
+
+func (g *generator) ack(a driver.Action, op *driver.Op) {
+	switch a {
+	case driver.Insert, driver.InsertIfAbsent:
 		g.t.keys.ack(op.ID)
+	case driver.BatchInsert:
+		for i := range op.Keys {
+			g.t.keys.ack(op.ID + int64(i))
+		}
 	}
 }
 
@@ -177,7 +254,8 @@ func columns(n, bytes int64) []driver.Column {
 	return out
 }
 
-// has says whether an action is part of the mix.
+// has says whether an action is part of the mix, or of its transactions.
 func (m *mix) has(actions ...driver.Action) bool {
-	return slices.ContainsFunc(m.ops, func(o driver.OpType) bool { return slices.Contains(actions, o.Action) })
+	in := func(a driver.Action) bool { return slices.Contains(actions, a) }
+	return slices.ContainsFunc(m.ops, func(o driver.OpType) bool { return in(o.Action) || slices.ContainsFunc(m.steps[o.Name], in) })
 }

@@ -64,18 +64,29 @@ func newTypedTable(name string, p map[string]any) (*typedTable, error) {
 		return nil, err
 	}
 	given, _ := p["indexes"].([]any)
-	for _, x := range given {
-		f, _ := x.(string)
-		if !slices.ContainsFunc(t.Fields, func(c driver.Column) bool { return c.Name == f }) {
-			return nil, &spec.ParamError{Param: "indexes", Msg: fmt.Sprintf("name %s, which is no field", spec.Display(x))}
-		}
-		t.Indexes = append(t.Indexes, f)
+	if err := addIndexes(&t.Table, given); err != nil {
+		return nil, err
 	}
 	t.Volatile = t.Rows == 0
 	h := fnv.New64a()
 	h.Write([]byte(name))
 	t.stream = h.Sum64()
 	return t, nil
+}
+
+// addIndexes reads a list of fields.
+func addIndexes(t *driver.Table, given []any) error {
+	for _, x := range given {
+		f, _ := x.(string)
+		if !slices.ContainsFunc(t.Fields, func(c driver.Column) bool { return c.Name == f }) {
+			return &spec.ParamError{Param: "indexes", Msg: fmt.Sprintf("name %s, which is no field", spec.Display(x))}
+		}
+		if slices.Contains(t.Indexes, f) {
+			return &spec.ParamError{Param: "indexes", Msg: fmt.Sprintf("name %s twice", f)}
+		}
+		t.Indexes = append(t.Indexes, f)
+	}
+	return nil
 }
 
 // typedTables reads a dict of tables.

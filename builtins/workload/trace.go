@@ -108,18 +108,29 @@ func (t *tracer) describe(op *driver.Op) string {
 	}
 	table := &t.shape.Tables[o.Table]
 	out := fmt.Sprintf("%s %s %s", o.Name, table.Name, op.Key)
-	if o.Action == driver.Scan {
-		return fmt.Sprintf("%s limit %d", out, op.Limit)
-	}
-	if o.Action == driver.Read || o.Action == driver.Delete {
-		return out
-	}
-	for i, v := range op.Values {
-		f := i
-		if len(op.Fields) > 0 {
+	value := func(i int) string {
+		f := i % len(table.Fields)
+		if op.Fields != nil {
 			f = op.Fields[i]
+		} else if o.Fields != nil {
+			f = o.Fields[i]
 		}
-		out += fmt.Sprintf(" %s='%s'", table.Fields[f].Name, short(v))
+		return fmt.Sprintf(" %s='%s'", table.Fields[f].Name, short(op.Values[i]))
+	}
+	switch o.Action {
+	case driver.Read, driver.Delete:
+		return out
+	case driver.Scan:
+		return fmt.Sprintf("%s limit %d", out, op.Limit)
+	case driver.ReadByIndex:
+		return fmt.Sprintf("%s %s%s limit %d", o.Name, table.Name, value(0), op.Limit)
+	case driver.UpdateIf:
+		return fmt.Sprintf("%s%s if it is '%s'", out, value(0), short(op.Values[1]))
+	case driver.BatchRead, driver.BatchInsert:
+		return fmt.Sprintf("%s %s %s", o.Name, table.Name, bytes.Join(op.Keys, []byte(" ")))
+	}
+	for i := range op.Values {
+		out += value(i)
 	}
 	return out
 }

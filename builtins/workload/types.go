@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,12 +44,16 @@ func Types() []*spec.WorkloadType {
 				{Name: "records", Kind: spec.KindInt, Default: int64(500_000), Doc: "rows loaded before the first trial", Check: spec.AtLeast(1)}}},
 		{Name: "records", Doc: "A mix of operations of one's own over one table of records.", Resolve: resolveWith(recordsMix), Params: []spec.Param{
 			must,
-			{Name: "mix", Kind: spec.KindMap, Required: true, Doc: "weights by operation: read, update, insert, delete, scan, read-modify-write"},
+			{Name: "mix", Kind: spec.KindMap, Required: true, Doc: "weights by operation: " + strings.Join(driver.RecordActions(), ", ") + ", or a name of transactions"},
 			{Name: "fields", Kind: spec.KindAny, Default: int64(10), Doc: `fields of a record: a number, or generators by name: {"name": person_name(), "age": random_int(18, 90)}`},
 			{Name: "field_bytes", Kind: spec.KindAny, Default: int64(100), Doc: "bytes of a field, or a dict of field names and bytes in place of fields"},
 			{Name: "keys", Kind: spec.KindValue, Value: distributions(), Default: map[string]any{"$": "uniform"}, Doc: "which keys operations take"},
 			{Name: "update_fields", Kind: spec.KindInt, Default: int64(1), Doc: "fields that an update changes: one at random, or the first ones when there are several", Check: spec.AtLeast(1)},
 			scan,
+			{Name: "indexes", Kind: spec.KindList, Doc: "fields with an index of their own. A read-by-index takes the records that have the value with which a drawn record was made, of the first of them; when none is left, it is not found"},
+			{Name: "index_limit", Kind: spec.KindInt, Default: int64(10), Doc: "most records that a read-by-index takes", Check: spec.Between(1, 100_000)},
+			{Name: "batch", Kind: spec.KindInt, Default: int64(10), Doc: "records of a batch-read and a batch-insert, which are one operation each", Check: spec.Between(2, 500)},
+			{Name: "transactions", Kind: spec.KindMap, Doc: `transactions of several steps by name, each step with a record of its own: {"transfer": transaction(["read", "update", "update"])}`},
 			{Name: "table", Kind: spec.KindString, Default: "records", Doc: "name of the table", Check: identifier}}},
 		{Name: "pgbench", Doc: "pgbench's scripts, its own ones or files in its language, on its tables. Before each trial the history is emptied, tellers and branches are vacuumed.",
 			Positional: 1, Resolve: resolvePgbench, Params: []spec.Param{
@@ -97,9 +102,16 @@ func resolveWith(read func(map[string]any) (mix, error)) func(map[string]any) (*
 		w := &spec.Workload{Params: params,
 			Dataset: spec.Dataset{Rows: m.table.Rows, RowBytes: bytes + 24,
 				Schema: map[string]any{"table": m.table.Name, "key": m.table.Key, "fields": fields, "version": int64(dataVersion)}},
-			Verifies: true,
-			Resizes:  m.has(driver.Insert, driver.Delete),
-			Modifies: m.has(driver.Insert, driver.Delete, driver.Update, driver.ReadModifyWrite)}
+			Verifies: len(m.steps) == 0,
+			Resizes:  m.has(driver.Insert, driver.InsertIfAbsent, driver.BatchInsert, driver.Delete)}
+		w.Modifies = w.Resizes || m.has(driver.Update, driver.ReadModifyWrite, driver.UpdateIf)
+		if m.table.Indexes != nil { // else the identity of datasets without stays what it was
+			var indexes []any
+			for _, f := range m.table.Indexes {
+				indexes = append(indexes, f)
+			}
+			w.Dataset.Schema["indexes"] = indexes
+		}
 		for _, o := range m.ops {
 			w.Ops = append(w.Ops, o.Name)
 			w.Actions = append(w.Actions, string(o.Action))
@@ -145,28 +157,38 @@ func New(w *spec.Workload, seed uint64, p *lang.Program) (load.Workload, error) 
 	return newTable(m, seed)
 }
 
-// actions are what a mix may hold, in the order in which they are shown.
-func actions() []string {
-	return []string{string(driver.Read), string(driver.Update), string(driver.Insert), string(driver.Delete), string(driver.Scan), string(driver.ReadModifyWrite)}
+// addOps makes the operation types of a mix from weights by action, or by the name of a transaction; those with weight 0 are left out.
+func (m *mix) addOps(weights map[string]float64) {
+	for _, name := range append(driver.RecordActions(), slices.Sorted(maps.Keys(m.steps))...) {
+		if w := weights[name]; w > 0 {
+			m.ops, m.weights = append(m.ops, m.opType(name)), append(m.weights, w)
+		}
+	}
+	m.table.Ordered = m.has(driver.Scan)
 }
 
-// addOps makes the operation types of a mix from weights by action; those with weight 0 are left out.
-func (m *mix) addOps(weights map[string]float64) {
-	for _, name := range actions() {
-		w := weights[name]
-		if w == 0 {
-			continue
-		}
-		t := driver.OpType{Name: name, Action: driver.Action(name)}
-		if m.changed != nil && (t.Action == driver.Update || t.Action == driver.ReadModifyWrite) {
+// opType is the operation type of an action, or of a transaction.
+func (m *mix) opType(name string) driver.OpType {
+	t := driver.OpType{Name: name, Action: driver.Action(name)}
+	switch t.Action {
+	case driver.Update, driver.ReadModifyWrite:
+		if m.changed != nil {
 			t.Fields = m.changed
-		} else if m.updates > 1 && (t.Action == driver.Update || t.Action == driver.ReadModifyWrite) {
+		} else if m.updates > 1 {
 			for f := range m.updates {
 				t.Fields = append(t.Fields, f)
 			}
 		}
-		m.ops = append(m.ops, t)
-		m.weights = append(m.weights, w)
+	case driver.UpdateIf:
+		t.Fields = []int{0}
+	case driver.ReadByIndex:
+		i := slices.IndexFunc(m.table.Fields, func(c driver.Column) bool { return slices.Contains(m.table.Indexes, c.Name) })
+		t.Fields = []int{i}
+	case driver.BatchRead, driver.BatchInsert:
+		t.Batch = m.batch
 	}
-	m.table.Ordered = slices.ContainsFunc(m.ops, func(o driver.OpType) bool { return o.Action == driver.Scan })
+	if m.steps[name] != nil {
+		t.Action = driver.Transaction
+	}
+	return t
 }

@@ -10,6 +10,7 @@
 //	Workload  tables and operation types, as data: what Prepare gets
 //	Op, Reply one operation, reused by its client: no allocation per operation
 //	Statement, Transactor, Program   transactions in the system's own language (statement.go)
+//	Dialect, RecordStatements        actions on records in SQL and its like (recordsql.go)
 //	InspectTables, TLSConfig, Running   what drivers have in common (dataset.go, options.go, running.go)
 //	Error     every failure, classed; predicates in errors.go
 //
@@ -235,6 +236,12 @@ const (
 	Delete          Action = "delete"            // one key
 	Scan            Action = "scan"              // up to Limit rows in key order, from a key
 	ReadModifyWrite Action = "read-modify-write" // read all fields, then update some, as two requests without a transaction
+	InsertIfAbsent  Action = "insert-if-absent"  // a key with all fields, unless the key is there: then no row
+	// UpdateIf sets a field where it still has the value Values[1]: the second request of a compare-and-set. Else no row.
+	UpdateIf    Action = "compare-and-set"
+	ReadByIndex Action = "read-by-index" // up to Limit rows whose indexed field has the value Values[0], in no order
+	BatchRead   Action = "batch-read"    // all fields of Keys, in one request
+	BatchInsert Action = "batch-insert"  // new Keys, in one request; Values are those of the first, of the second, ...
 )
 
 // Command is a command of the system's own protocol: Op.Values are its words. A reply that says nothing is there has no rows.
@@ -245,7 +252,8 @@ const CQL Action = "CQL statement"
 
 // RecordActions are the actions on records, SQLActions those of systems that run SQL, as spec.SystemType.Ops lists them.
 func RecordActions() []string {
-	return []string{string(Read), string(Update), string(Insert), string(Delete), string(Scan), string(ReadModifyWrite)}
+	return []string{string(Read), string(Update), string(Insert), string(Delete), string(Scan), string(ReadModifyWrite),
+		string(InsertIfAbsent), string(UpdateIf), string(ReadByIndex), string(BatchRead), string(BatchInsert)}
 }
 
 // SQLActions are what a system that runs SQL can do.
@@ -268,8 +276,11 @@ type OpType struct {
 	Table  int // index into Workload.Tables
 	// One: a Transaction about one row, so that finding none is an outcome of its own, as it is for actions on records.
 	One bool
-	// Fields are the fields an update changes when it is always the same set; nil: Op.Fields says it each time.
+	// Fields are the fields an update changes when it is always the same set; nil: Op.Fields says it each time. Of an update with a condition and of a
+	// read by an index it is the one field.
 	Fields []int
+	// Batch is how many records a batch has.
+	Batch int
 }
 
 // An Op is one operation, filled by a generator and reused. Slices are valid until the next operation.
@@ -277,9 +288,10 @@ type Op struct {
 	Type   int      // index into Workload.All()
 	ID     int64    // record number of Key
 	Key    []byte   // key text
+	Keys   [][]byte // of a batch, in place of ID and Key
 	Fields []int    // which fields Values are for, ascending; nil: all
-	Values [][]byte // update, insert, read-modify-write
-	Limit  int      // scan
+	Values [][]byte // update, insert, read-modify-write; of other actions as these say
+	Limit  int      // scan, read-by-index
 	// Program is what an operation of action Transaction does; nil for all others.
 	Program Program
 }

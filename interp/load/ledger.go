@@ -57,10 +57,26 @@ func newLedger(shape *driver.Workload, sample int64, seed maphash.Seed) *ledger 
 	return l
 }
 
-// note takes an operation that was done, or failed.
+// note takes an operation that was done, or failed. Records of a batch have numbers that follow one another.
 func (l *ledger) note(op *driver.Op, rows int64, err error, sent, done int64) {
 	t := &l.types[op.Type]
-	if t.Action == driver.Read || t.Action == driver.Scan || Mix(uint64(op.ID)) > l.below {
+	switch t.Action {
+	case driver.Read, driver.Scan, driver.ReadByIndex, driver.BatchRead:
+		return
+	case driver.BatchInsert:
+		one, n := *op, len(op.Values)/len(op.Keys)
+		for i := range op.Keys {
+			one.ID, one.Values = op.ID+int64(i), op.Values[i*n:(i+1)*n]
+			l.write(t, &one, rows, err, sent, done)
+		}
+		return
+	}
+	l.write(t, op, rows, err, sent, done)
+}
+
+// write takes a write to one record. A compare-and-set is a program, whose op is what it writes.
+func (l *ledger) write(t *driver.OpType, op *driver.Op, rows int64, err error, sent, done int64) {
+	if Mix(uint64(op.ID)) > l.below {
 		return
 	}
 	if driver.IsConflict(err) || err == nil && rows == 0 {
@@ -88,7 +104,7 @@ func (l *ledger) note(op *driver.Op, rows int64, err error, sent, done int64) {
 	default: // a write shows that the row is there, and makes it where systems don't tell the two apart
 		add(0, exists)
 	}
-	w[0].counts = w[0].counts || t.Action == driver.Delete || t.Action == driver.Insert
+	w[0].counts = w[0].counts || slices.Contains([]driver.Action{driver.Delete, driver.Insert, driver.InsertIfAbsent, driver.BatchInsert}, t.Action)
 	for i, v := range op.Values {
 		f := i
 		if op.Fields != nil {

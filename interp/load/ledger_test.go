@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -276,5 +278,39 @@ func TestLedgerSample(t *testing.T) {
 	}
 	if n := len(l.rows); n < 850 || n > 1150 {
 		t.Errorf("%d rows", n)
+	}
+}
+
+// Each record of a batch is noted with its own values, a compare-and-set by what it wrote; reads, also those that look for a value, are no writes.
+func TestLedgerActions(t *testing.T) {
+	shape := &driver.Workload{Tables: []driver.Table{{Rows: 10, Fields: make([]driver.Column, 2)}}, Ops: []driver.OpType{
+		{Action: driver.BatchInsert, Batch: 2}, {Action: driver.ReadByIndex, Fields: []int{0}}, {Action: driver.BatchRead}, {Action: driver.Transaction, One: true}, {Action: driver.InsertIfAbsent}}}
+	l := newLedger(shape, 100, maphash.MakeSeed())
+	texts := func(s ...string) (out [][]byte) {
+		for _, x := range s {
+			out = append(out, []byte(x))
+		}
+		return out
+	}
+	l.note(&driver.Op{Type: 0, ID: 20, Keys: texts("k20", "k21"), Values: texts("a", "b", "c", "d")}, 2, nil, 1, 2)
+	l.note(&driver.Op{Type: 1, ID: 5, Values: texts("x")}, 1, nil, 3, 4)
+	l.note(&driver.Op{Type: 2, Keys: texts("k1", "k2")}, 2, nil, 5, 6)
+	l.note(&driver.Op{Type: 3, ID: 7, Fields: []int{1}, Values: texts("y")}, 1, nil, 7, 8)
+	l.note(&driver.Op{Type: 3, ID: 8, Fields: []int{1}, Values: texts("z")}, 0, &driver.Error{Class: driver.Conflict}, 9, 10)
+	l.note(&driver.Op{Type: 4, ID: 22, Values: texts("e", "f")}, 0, nil, 11, 12) // it was there
+	l.note(&driver.Op{Type: 4, ID: 23, Values: texts("e", "f")}, 1, nil, 11, 12)
+	if len(l.rows) != 4 {
+		t.Fatalf("rows %v are noted", slices.Sorted(maps.Keys(l.rows)))
+	}
+	for id, want := range map[int64][]string{20: {"a", "b"}, 21: {"c", "d"}, 23: {"e", "f"}, 7: {"", "y"}} {
+		w := l.rows[id]
+		if len(w) != 3 || !w[0].has || w[0].counts != (id != 7) {
+			t.Fatalf("%d: %+v", id, w)
+		}
+		for f, v := range want {
+			if got := w[1+f]; got.has != (v != "") || got.has && got.acked.hash != l.hash([]byte(v)) {
+				t.Errorf("field %d of %d: %+v", f, id, got)
+			}
+		}
 	}
 }

@@ -7,7 +7,8 @@
 //	proxy.go       Proxy: a network that delays, stalls, cuts, half-closes and drips, between a driver and its real server
 //	server.go      servers of a driver's own tests: needed, opened, stopped
 //	pieces.go      Pieces: a stream cut anywhere, for tests of a wire protocol
-//	operations.go  the six actions, missing rows, duplicates, interruption
+//	operations.go  the actions on single records, missing rows, duplicates, interruption
+//	conditions.go  conditional writes, also by several at once, reads by an index, batches, names that are words of the language
 //	transactions.go  statements one by one and in batches, typed tables, values kept
 package drivertest
 
@@ -54,11 +55,14 @@ func Run(t *testing.T, c Config) {
 	t.Run("load", func(t *testing.T) { c.load(t, sys) })
 	t.Run("levels", func(t *testing.T) { c.levels(t, sys) })
 	t.Run("actions", func(t *testing.T) { c.actions(t, sys) })
+	t.Run("conditional writes", func(t *testing.T) { c.conditions(t, sys) })
+	t.Run("indexes and batches", func(t *testing.T) { c.several(t, sys) })
 	t.Run("values", func(t *testing.T) { c.values(t, sys) })
 	t.Run("transactions", func(t *testing.T) { c.transactions(t, sys) })
 	t.Run("types", func(t *testing.T) { c.types(t, sys) })
 	t.Run("interrupt", func(t *testing.T) { c.interrupt(t, sys) })
 	t.Run("cancelled load", func(t *testing.T) { c.cancelledLoad(t, sys) })
+	t.Run("names", func(t *testing.T) { c.names(t, sys) })
 	t.Run("foreign table", func(t *testing.T) { c.foreign(t, sys) })
 	if err := sys.Close(t.Context()); err != nil {
 		t.Errorf("closing: %v", err)
@@ -189,9 +193,9 @@ func (c *Config) levels(t *testing.T, sys driver.System) {
 	}
 }
 
-// workload is what the suite loads and does: all six actions on one table.
+// workload is what the suite loads and does: all actions on one table.
 func workload() *driver.Workload {
-	w := &driver.Workload{Tables: []driver.Table{{Name: "usertable", Key: "ycsb_key", Rows: rows, Ordered: true,
+	w := &driver.Workload{Tables: []driver.Table{{Name: "usertable", Key: "ycsb_key", Rows: rows, Ordered: true, Indexes: []string{"field0"},
 		Fields: []driver.Column{{Name: "field0", Bytes: 100}, {Name: "field1", Bytes: 100}, {Name: "field2", Bytes: 3000}}}}}
 	for _, a := range []driver.Action{driver.Read, driver.Update, driver.Insert, driver.Delete, driver.Scan, driver.ReadModifyWrite} {
 		w.Ops = append(w.Ops, driver.OpType{Name: string(a), Action: a})

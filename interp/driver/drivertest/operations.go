@@ -12,11 +12,16 @@ import (
 // session is a prepared session at the default level.
 func (c *Config) session(t *testing.T, sys driver.System) driver.Session {
 	t.Helper()
+	return c.prepared(t, sys, workload())
+}
+
+func (c *Config) prepared(t *testing.T, sys driver.System, w *driver.Workload) driver.Session {
+	t.Helper()
 	s, err := sys.Session(t.Context(), spec.Level{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Prepare(t.Context(), workload()); err != nil {
+	if err := s.Prepare(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
 	return s
