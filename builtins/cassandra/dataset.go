@@ -12,6 +12,7 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"sextant/interp/driver"
+	"sextant/interp/spec"
 )
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
@@ -49,7 +50,12 @@ const pieces = 64
 
 // count adds up the rows of all ranges of tokens, as a quorum has them.
 func (s *system) count(ctx context.Context, t *driver.Table) (int64, error) {
-	cql := fmt.Sprintf("SELECT count(*) FROM %s.%s WHERE token(%s) >= ? AND token(%s) <= ?", s.keyspace, quote(t.Name), quote(t.Key), quote(t.Key))
+	what, key := "count(*)", quote(t.Key)
+	if t.Definition != "" {
+		key = strings.Join(sets(t.Partition, `"%s"`), ", ")
+		what = "DISTINCT " + key
+	}
+	cql := fmt.Sprintf("SELECT %s FROM %s.%s WHERE token(%s) >= ? AND token(%s) <= ?", what, s.keyspace, quote(t.Name), key, key)
 	var mu sync.Mutex
 	var sum int64
 	err := parallel(ctx, 8, pieces, func(ctx context.Context, i int64) error {
@@ -57,8 +63,22 @@ func (s *system) count(ctx context.Context, t *driver.Table) (int64, error) {
 		from := math.MinInt64 + int64(uint64(i)*width) // wraps as tokens do
 		to := from + int64(width-1)
 		var n int64
-		if err := s.session().Query(cql, from, to).Consistency(gocql.Quorum).ScanContext(ctx, &n); err != nil {
-			return wrap(err)
+		q := s.session().Query(cql, from, to).Consistency(gocql.Quorum)
+		if t.Definition == "" {
+			if err := q.ScanContext(ctx, &n); err != nil {
+				return wrap(err)
+			}
+		} else if it := q.IterContext(ctx); true { // their keys, page by page: Cassandra counts no partitions
+			dest := make([]any, len(t.Partition))
+			for i := range dest {
+				dest[i] = new(raw)
+			}
+			for it.Scan(dest...) {
+				n++
+			}
+			if err := it.Close(); err != nil {
+				return wrap(err)
+			}
 		}
 		mu.Lock()
 		sum += n
@@ -106,7 +126,13 @@ func (s *system) Load(ctx context.Context, w *driver.Workload, fingerprint strin
 		}
 	}
 	for i, t := range w.Tables {
-		if err := s.loadTable(ctx, i, t, rows); err != nil {
+		load := s.loadTable
+		if t.Definition != "" {
+			load = func(ctx context.Context, i int, t driver.Table, rows driver.RowSource) error {
+				return s.fillTable(ctx, w, i, t, rows)
+			}
+		}
+		if err := load(ctx, i, t, rows); err != nil {
 			return fmt.Errorf("loading %s: %w", t.Name, err)
 		}
 	}
@@ -171,6 +197,41 @@ func (s *system) loadTable(ctx context.Context, index int, t driver.Table, rows 
 		return nil
 	})
 }
+
+// fillTable makes a table by its own definition, and has its partitions written at every replica.
+func (s *system) fillTable(ctx context.Context, w *driver.Workload, index int, t driver.Table, rows driver.RowSource) error {
+	table := s.keyspace + "." + quote(t.Name)
+	steps := []string{"DROP TABLE IF EXISTS " + table, "CREATE TABLE " + table + " " + t.Definition,
+		fmt.Sprintf("ALTER TABLE %s WITH comment = '%s%s'", table, driver.Marker, driver.Unfinished)}
+	for _, cql := range append(steps, t.After...) {
+		if err := s.ddl(ctx, "%s", cql); err != nil {
+			return err
+		}
+	}
+	f, ok := rows.(driver.Filler)
+	if !ok {
+		return errors.New("nothing fills a table that is defined by a statement")
+	}
+	return driver.Parallel(ctx, fillers, rows.Rows(index), func(ctx context.Context, next func() (int64, bool)) error {
+		x, err := s.Session(ctx, spec.Level{Settings: []spec.Setting{{Name: "consistency", Value: "all"}}})
+		if err != nil {
+			return err
+		}
+		if err := x.Prepare(ctx, w); err != nil {
+			return err
+		}
+		write := f.Fill(x)
+		for i, ok := next(); ok; i, ok = next() {
+			if err := write(ctx, index, i); err != nil {
+				return fmt.Errorf("partition %d: %w", i, err)
+			}
+		}
+		return nil
+	})
+}
+
+// fillers is how many partitions are written at the same time.
+const fillers = 32
 
 // typeName is the type of a column. Fields of numbers and times are kept as text, as on the other systems whose records have no types.
 func typeName(t driver.Type) string {

@@ -19,8 +19,9 @@ type session struct {
 	args        []any
 	text        func([]byte) // adds to args
 	found       map[string]any
-	dest        []any    // pointers to vals
-	vals        [][]byte // of a row that is read
+	batch       *gocql.Batch // of statements, that is begun
+	dest        []any        // pointers to vals
+	vals        [][]byte     // of a row that is read
 	kept        [][]byte
 	statements  []*statement
 	raw         []raw

@@ -105,7 +105,10 @@ func stressTool(t testing.TB, s *system, args ...string) string {
 	if _, err := exec.LookPath("cassandra-stress"); err != nil {
 		t.Skip("SKIP: cassandra-stress is not installed")
 	}
-	args = append(args, "-schema", "keyspace="+s.keyspace, "-node", "127.0.0.1", "-port", "native="+strconv.Itoa(s.cfg.Port))
+	if args[0] != "user" { // a profile names its own
+		args = append(args, "-schema", "keyspace="+s.keyspace)
+	}
+	args = append(args, "-node", "127.0.0.1", "-port", "native="+strconv.Itoa(s.cfg.Port))
 	if !slices.Contains(args, "-rate") {
 		args = append(args, "-rate", "threads=4")
 	}

@@ -16,8 +16,14 @@ import (
 // statement is one of the CQL statements of a workload.
 type statement struct {
 	q       *gocql.Query
+	text    string
+	begin   *gocql.BatchType      // what begins a batch
+	apply   bool                  // the batch is sent
 	columns []driver.ResultColumn // as the last rows had them
 }
+
+// batches are the statements that begin a batch: what is run behind them is sent as one request by APPLY BATCH.
+var batches = map[string]gocql.BatchType{"BEGIN BATCH": gocql.LoggedBatch, "BEGIN UNLOGGED BATCH": gocql.UnloggedBatch, "BEGIN COUNTER BATCH": gocql.CounterBatch}
 
 // Add takes a statement; gocql has it prepared by the nodes when it is first sent there. What begins with SELECT has the level of reads.
 func (s *session) Add(_ context.Context, st driver.Statement) (int, error) {
@@ -25,19 +31,57 @@ func (s *session) Add(_ context.Context, st driver.Statement) (int, error) {
 	if st.Control() != driver.NoControl {
 		return 0, &driver.Error{Class: driver.Other, Err: errors.New("Cassandra has no transactions of several statements")}
 	}
+	words := strings.Join(strings.Fields(strings.ToUpper(strings.TrimRight(text, "; "))), " ")
+	if kind, ok := batches[words]; ok {
+		s.statements = append(s.statements, &statement{begin: &kind})
+		return len(s.statements) - 1, nil
+	}
+	if words == "APPLY BATCH" {
+		s.statements = append(s.statements, &statement{apply: true})
+		return len(s.statements) - 1, nil
+	}
 	level := s.write
-	if words := strings.Fields(text); len(words) > 0 && strings.EqualFold(words[0], "SELECT") {
+	if strings.HasPrefix(words, "SELECT") {
 		level = s.read
 	}
-	s.statements = append(s.statements, &statement{q: s.c.Query(text).Consistency(level).SerialConsistency(s.serial)})
+	s.statements = append(s.statements, &statement{text: text, q: s.c.Query(text).Consistency(level).SerialConsistency(s.serial)})
 	return len(s.statements) - 1, nil
 }
 
-// InTransaction is false: there are none.
-func (s *session) InTransaction() bool { return false }
+// InTransaction says whether a batch is begun and not sent.
+func (s *session) InTransaction() bool { return s.batch != nil }
 
-// Rollback does nothing.
-func (s *session) Rollback(context.Context) error { return nil }
+// Rollback drops the batch.
+func (s *session) Rollback(context.Context) error { s.batch = nil; return nil }
+
+// batched begins, fills or sends a batch; ok says that the statement is done by that. What a batch gets is not looked at until it is sent.
+func (s *session) batched(ctx context.Context, st *statement, res *driver.Result) (ok bool, err error) {
+	wrong := func(text string) (bool, error) {
+		s.batch = nil
+		return true, &driver.Error{Class: driver.Other, Code: "batch", Err: errors.New(text)}
+	}
+	switch {
+	case st.begin != nil && s.batch != nil:
+		return wrong("a batch is begun within a batch")
+	case st.begin != nil:
+		s.batch = s.c.Batch(*st.begin).Consistency(s.write).SerialConsistency(s.serial)
+		return true, nil
+	case st.apply && s.batch == nil:
+		return wrong("there is no batch to apply")
+	case st.apply:
+		b := s.batch
+		s.batch = nil
+		if err := b.ExecContext(ctx); err != nil {
+			return true, wrap(err)
+		}
+		res.Rows = int64(len(b.Entries))
+		return true, nil
+	case s.batch == nil:
+		return false, nil
+	}
+	s.batch.Query(st.text, append([]any{}, s.args...)...)
+	return true, nil
+}
 
 // Run runs a statement. A write counts as one row: Cassandra doesn't say what was there.
 func (s *session) Run(ctx context.Context, n int, args []driver.Arg, res *driver.Result) error {
@@ -52,12 +96,15 @@ func (s *session) Run(ctx context.Context, n int, args []driver.Arg, res *driver
 		case driver.BoolArg:
 			s.args = append(s.args, a.Int != 0)
 		case driver.TextArg:
-			s.args = append(s.args, a.Text)
+			s.args = append(s.args, raw(a.Text))
 		default:
 			s.args = append(s.args, nil)
 		}
 	}
 	res.Reset()
+	if ok, err := s.batched(ctx, st, res); ok {
+		return err
+	}
 	it := st.q.Bind(s.args...).IterContext(ctx)
 	cols := it.Columns()
 	if len(cols) == 0 {
@@ -120,6 +167,9 @@ func (f floating) MarshalCQL(info gocql.TypeInfo) ([]byte, error) {
 
 // raw is a value as it came, of any type; its memory is the connection's until the next row.
 type raw []byte
+
+// MarshalCQL sends the bytes.
+func (r raw) MarshalCQL(gocql.TypeInfo) ([]byte, error) { return r, nil }
 
 // UnmarshalCQL keeps the bytes.
 func (r *raw) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error { *r = data; return nil }

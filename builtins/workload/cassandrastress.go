@@ -19,25 +19,31 @@ import (
 // stressOps are the operations of cassandra-stress' predefined commands.
 func stressOps() []string { return []string{"write", "read", "counter_write", "counter_read"} }
 
+// stressDist is a parameter that is a distribution in the tool's words.
+func stressDist(name, def, doc string) spec.Param {
+	return spec.Param{Name: name, Kind: spec.KindString, Default: def, Doc: doc, Check: func(v any) error {
+		_, err := cstress.Parse(v.(string))
+		return err
+	}}
+}
+
+func populationParam() spec.Param {
+	p := stressDist("population", "", "which partitions operations take, in the tool's words: uniform(1..1M), seq(1..1M), ...; without: seq(1..records) of commands that only write, else gaussian(1..records)")
+	p.Default = nil
+	return p
+}
+
 func stressParams() []spec.Param {
-	dist := func(name, def, doc string) spec.Param {
-		return spec.Param{Name: name, Kind: spec.KindString, Default: def, Doc: doc, Check: func(v any) error {
-			_, err := cstress.Parse(v.(string))
-			return err
-		}}
-	}
-	pop := dist("population", "", "which partitions operations take, in the tool's words: uniform(1..1M), seq(1..1M), ...; without: seq(1..records) of commands that only write, else gaussian(1..records)")
-	pop.Default = nil
 	return []spec.Param{
 		{Name: "command", Kind: spec.KindString, Required: true, OneOf: append(stressOps(), "mixed"), Doc: "write updates the five columns of a partition, read takes and checks them, counter_write adds to counters, mixed is both by ratio"},
 		{Name: "records", Kind: spec.KindInt, Default: int64(1_000_000), Doc: "partitions (the tool's n): loaded for what reads, written in order by what only writes", Check: spec.Between(1, 1<<40)},
-		pop,
+		populationParam(),
 		{Name: "ratio", Kind: spec.KindMap, Doc: `of mixed, by operation: {"write": 1, "read": 3}; without, as many writes as reads`},
-		dist("clustering", "gaussian(1..10)", "of mixed: how many operations of the same kind follow one another at a client"),
+		stressDist("clustering", "gaussian(1..10)", "of mixed: how many operations of the same kind follow one another at a client"),
 		{Name: "columns", Kind: spec.KindInt, Default: int64(5), Doc: "columns C0, C1, ...", Check: spec.Between(1, 1000)},
-		dist("column_bytes", "fixed(34)", "bytes of a column: fixed, uniform or gaussian"),
+		stressDist("column_bytes", "fixed(34)", "bytes of a column: fixed, uniform or gaussian"),
 		{Name: "key_bytes", Kind: spec.KindInt, Default: int64(10), Doc: "characters of a key", Check: spec.Between(1, 1000)},
-		dist("add", "fixed(1)", "what is added to a counter"),
+		stressDist("add", "fixed(1)", "what is added to a counter"),
 	}
 }
 
@@ -50,10 +56,45 @@ type stress struct {
 	rows       *cstress.Rows
 	columns    int
 	maxBytes   int
-	population cstress.Distribution
+	population partitions
 	clustering cstress.Distribution
 	add        cstress.Distribution
-	next       atomic.Int64 // of a sequence, from 0
+}
+
+// partitions draws which partitions operations take, as numbers from 1.
+type partitions struct {
+	cstress.Distribution
+	taken atomic.Int64 // of a sequence
+}
+
+func (d *partitions) draw(r *load.Rand) int64 {
+	if d.Sequential() {
+		return d.Min + (d.taken.Add(1)-1)%(d.Max-d.Min+1)
+	}
+	return d.Draw(r)
+}
+
+// set takes the population that is given, or the tool's own: in order where nothing is read. What is read must be there.
+func (d *partitions) set(given any, records int64, reads bool) (err error) {
+	bad := func(format string, a ...any) error {
+		return &spec.ParamError{Param: "population", Msg: fmt.Sprintf(format, a...)}
+	}
+	text, ok := given.(string)
+	if !ok {
+		form := "seq(1..%d)"
+		if reads {
+			form = "gaussian(1..%d)"
+		}
+		d.Distribution, err = cstress.Parse(fmt.Sprintf(form, records))
+		return err
+	}
+	if d.Distribution, err = cstress.Parse(text); err != nil {
+		return bad("%v", err)
+	}
+	if d.Min < 1 || reads && d.Max > records {
+		return bad("is over %d to %d, the partitions are 1 to %d", d.Min, d.Max, records)
+	}
+	return nil
 }
 
 func newStress(p map[string]any) (*stress, error) {
@@ -62,15 +103,12 @@ func newStress(p map[string]any) (*stress, error) {
 	dists := map[string]*cstress.Distribution{"clustering": &w.clustering, "add": &w.add}
 	var size cstress.Distribution
 	dists["column_bytes"] = &size
-	if p["population"] != nil {
-		dists["population"] = &w.population
-	}
 	for name, d := range dists {
 		var err error
 		if *d, err = cstress.Parse(p[name].(string)); err != nil {
 			return nil, &spec.ParamError{Param: name, Msg: err.Error()}
 		}
-		if d.Sequential() && name != "population" {
+		if d.Sequential() {
 			return nil, &spec.ParamError{Param: name, Msg: "can't be a seq"}
 		}
 	}
@@ -85,22 +123,9 @@ func newStress(p map[string]any) (*stress, error) {
 		ratio = map[string]any{command: int64(1)}
 	}
 	var weights []float64
-	for _, name := range stressOps() {
-		weight, ok := weightOf(ratio[name])
-		if ratio[name] != nil && !ok {
-			return nil, &spec.ParamError{Param: "ratio", Msg: fmt.Sprintf("gives %s the weight %s; a weight is a number from 0", name, spec.Display(ratio[name]))}
-		}
-		if weight > 0 {
-			w.ops, weights = append(w.ops, name), append(weights, weight)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(ratio)) {
-		if !slices.Contains(stressOps(), name) {
-			return nil, &spec.ParamError{Param: "ratio", Msg: fmt.Sprintf("has %q; there are %s", name, strings.Join(stressOps(), ", ")), Suggestion: spec.Nearest(name, stressOps())}
-		}
-	}
-	if len(w.ops) == 0 {
-		return nil, &spec.ParamError{Param: "ratio", Msg: "gives no operation a weight above 0"}
+	var err error
+	if w.ops, weights, err = ratioOf("ratio", ratio, stressOps()); err != nil {
+		return nil, err
 	}
 	w.bounds = cumulative(weights)
 	if size.Min < 1 || size.Max > maxField || !size.Seedable() {
@@ -114,7 +139,7 @@ func newStress(p map[string]any) (*stress, error) {
 	if expected, _ := w.rows.Duplicates(records); expected > float64(records)/100 {
 		return nil, &spec.ParamError{Param: "key_bytes", Msg: fmt.Sprintf("of %s are too few: about %.0f of %d partitions would have the key of another one", spec.Display(p["key_bytes"]), expected, records)}
 	}
-	if err := w.populate(p["population"] != nil, records); err != nil {
+	if err := w.population.set(p["population"], records, w.reads()); err != nil {
 		return nil, err
 	}
 	for _, name := range w.ops {
@@ -123,26 +148,31 @@ func newStress(p map[string]any) (*stress, error) {
 	return w, nil
 }
 
+// ratioOf reads a dict of weights by operation: those above 0, in the order of known.
+func ratioOf(param string, given map[string]any, known []string) (ops []string, weights []float64, err error) {
+	for _, name := range known {
+		weight, ok := weightOf(given[name])
+		if given[name] != nil && !ok {
+			return nil, nil, &spec.ParamError{Param: param, Msg: fmt.Sprintf("gives %s the weight %s; a weight is a number from 0", name, spec.Display(given[name]))}
+		}
+		if weight > 0 {
+			ops, weights = append(ops, name), append(weights, weight)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(known, name) {
+			return nil, nil, &spec.ParamError{Param: param, Msg: fmt.Sprintf("has %q; there are %s", name, strings.Join(known, ", ")), Suggestion: spec.Nearest(name, known)}
+		}
+	}
+	if len(ops) == 0 {
+		return nil, nil, &spec.ParamError{Param: param, Msg: "gives no operation a weight above 0"}
+	}
+	return ops, weights, nil
+}
+
 // reads says whether an operation needs rows that are there.
 func (w *stress) reads() bool {
 	return slices.ContainsFunc(w.ops, func(o string) bool { return o == "read" || o == "counter_read" })
-}
-
-// populate sets what partitions are drawn, the tool's way when none is given.
-func (w *stress) populate(given bool, records int64) error {
-	if !given {
-		form := "seq(1..%d)"
-		if w.reads() {
-			form = "gaussian(1..%d)"
-		}
-		var err error
-		w.population, err = cstress.Parse(fmt.Sprintf(form, records))
-		return err
-	}
-	if d := w.population; d.Min < 1 || w.reads() && d.Max > records {
-		return &spec.ParamError{Param: "population", Msg: fmt.Sprintf("is over %d to %d, the partitions are 1 to %d", d.Min, d.Max, records)}
-	}
-	return nil
 }
 
 // operation adds an operation's statement, and its table when that isn't there.
@@ -236,7 +266,7 @@ func (w *stress) Row(table int, i int64, row *driver.Row) {
 	}
 }
 
-func (w *stress) Start(uint64) { w.next.Store(0) }
+func (w *stress) Start(uint64) { w.population.taken.Store(0) }
 
 func (w *stress) Client(int) load.Generator {
 	return &stressClient{w: w, values: make([][]byte, w.columns), res: driver.Result{Keep: w.reads()}}
@@ -260,12 +290,7 @@ func (c *stressClient) Next(r *load.Rand, op *driver.Op) {
 	}
 	c.remaining--
 	op.Type, op.Program = c.op, c
-	seed := w.population.Min
-	if w.population.Sequential() {
-		seed += (w.next.Add(1) - 1) % (w.population.Max - w.population.Min + 1)
-	} else {
-		seed = w.population.Draw(r)
-	}
+	seed := w.population.draw(r)
 	op.ID = seed - 1
 	c.key = w.rows.AppendKey(c.key[:0], seed)
 	c.args = c.args[:0]

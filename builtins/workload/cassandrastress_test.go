@@ -62,7 +62,7 @@ func TestCassandraStressCommands(t *testing.T) {
 			t.Errorf("%v: %s", c.params, got)
 		}
 		if w.Dataset.Rows != c.rows || w.Trims != c.trims || w.Resizes != c.resizes || w.Modifies != c.modifies || s.population.String() != c.distribution || strings.Join(tables, " ") != c.tablesNames {
-			t.Errorf("%v: %+v, %s over %v", c.params, w, s.population, tables)
+			t.Errorf("%v: %+v, %s over %v", c.params, w, s.population.Distribution, tables)
 		}
 		if slices.ContainsFunc(w.Actions, func(a string) bool { return a != string(driver.CQL) }) {
 			t.Errorf("actions %v", w.Actions)

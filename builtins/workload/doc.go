@@ -12,6 +12,7 @@
 //	sysbench.go workload.sysbench(...): sysbench's tables, scripts and distributions
 //	redis.go    workload.redis(...): redis-benchmark's tests and mixes of them
 //	cassandrastress.go  workload.cassandra_stress(...): the tool's commands; its rows and distributions are in cstress
+//	cassandraprofile.go  workload.cassandra_profile(...): its user profiles
 //	sql.go      workload.sql(...): statements and transactions of one's own
 //	script.go   workload.script(fn): a function of the script as the operation; scripttx.go: what its tx can do
 //	fieldgen.go generators of fields and parameters (random_int, choice, ...); words.go: people's names and the like

@@ -165,7 +165,7 @@ func TestRecordTransactions(t *testing.T) {
 func TestBatchesAndIndexes(t *testing.T) {
 	w := recordsWorkload(t, map[string]any{"mix": map[string]any{"batch_read": int64(1), "batch-insert": int64(1), "read-by-index": int64(1)}, "batch": int64(7),
 		"indexes": []any{"field2"}, "index_limit": int64(4)})
-	exists, values := map[string]bool{}, map[string]bool{}
+	exists, values, drawn := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	var row driver.Row
 	for i := range w.Rows(0) {
 		w.Row(0, i, &row)
@@ -190,6 +190,7 @@ func TestBatchesAndIndexes(t *testing.T) {
 				if !exists[string(k)] {
 					t.Fatalf("%s is no record", k)
 				}
+				drawn[string(k)] = true
 			}
 		case driver.BatchInsert:
 			for i, k := range op.Keys {
@@ -209,8 +210,8 @@ func TestBatchesAndIndexes(t *testing.T) {
 			t.Fatalf("%s acknowledges %d records", o.Name, got)
 		}
 	}
-	if len(count) != 3 {
-		t.Errorf("%v", count)
+	if len(count) != 3 || len(drawn) < 300 {
+		t.Errorf("%v, %d records drawn for batches", count, len(drawn))
 	}
 }
 

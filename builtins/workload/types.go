@@ -64,6 +64,7 @@ func Types() []*spec.WorkloadType {
 		{Name: "sysbench", Doc: "sysbench's OLTP scripts on its tables; an operation is one event.", Positional: 1, Resolve: resolveSysbench, Params: sysParams()},
 		{Name: "redis", Doc: "redis-benchmark's tests: " + strings.Join(redisNames(), ", ") + ".", Positional: 1, Resolve: resolveRedis, Params: redisParams()},
 		{Name: "cassandra_stress", Doc: "cassandra-stress' predefined commands on its tables, with its rows byte for byte.", Positional: 1, Resolve: resolveStress, Params: stressParams()},
+		{Name: "cassandra_profile", Doc: "A user profile of cassandra-stress in YAML: a table of one's own, its columns' distributions, inserts and queries; rows are the tool's, byte for byte.", Positional: 1, Resolve: resolveProfile, Params: profileParams()},
 		{Name: "sql", Doc: "SQL of one's own: statements and transactions with drawn parameters, prepared.", Positional: 1, Resolve: resolveSQL, Params: sqlParams()},
 		{Name: "script", Doc: "A function of the script, called once for each operation. tx: " + strings.Join(txNames(), ", ") + ".", Positional: 1, Resolve: resolveScript, Params: scriptParams()},
 	}
@@ -134,6 +135,8 @@ func New(w *spec.Workload, seed uint64, p *lang.Program) (load.Workload, error) 
 		return newRedis(w.Params, seed)
 	case "cassandra_stress":
 		return newStress(w.Params)
+	case "cassandra_profile":
+		return newProfile(w.Params)
 	case "sql":
 		return newSQL(w.Params, seed)
 	case "script":

@@ -3,6 +3,9 @@ package main
 import (
 	"encoding/csv"
 	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -130,7 +133,11 @@ func (e *env) aligned(rows [][]string) error {
 	return err
 }
 
+// shortened is a value in one line of a table: what would move the terminal's cursor is written as Go writes it.
 func shortened(s string) string {
+	if strings.ContainsFunc(s, unicode.IsControl) {
+		s = strings.Trim(strconv.Quote(s), `"`)
+	}
 	if utf8.RuneCountInString(s) > widestValue {
 		return string([]rune(s)[:widestValue-3]) + "..."
 	}

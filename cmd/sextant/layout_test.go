@@ -96,7 +96,7 @@ func TestClientLibraries(t *testing.T) {
 	homes := map[string]string{"github.com/jackc/pgx": "builtins/postgres", "modernc.org/sqlite": "builtins/sqlite", "modernc.org/libc": "builtins/sqlite",
 		"github.com/go-sql-driver": "builtins/mysql", "go.mongodb.org": "builtins/mongodb", "github.com/redis": "builtins/redis",
 		"github.com/apache/cassandra-gocql-driver": "builtins/cassandra", "github.com/gocql": "builtins/cassandra",
-		"go.starlark.net": "interp/lang", "github.com/parquet-go": "interp/result", "gonum.org/v1/gonum": "analysis/stat", "gonum.org/v1/plot": "analysis/report"}
+		"go.starlark.net": "interp/lang", "github.com/parquet-go": "interp/result", "gonum.org/v1/gonum": "analysis/stat", "go.yaml.in/yaml": "builtins/workload/cstress", "gonum.org/v1/plot": "analysis/report"}
 	for _, p := range packages(t) {
 		self := strings.TrimPrefix(p.ImportPath, "sextant/")
 		for _, imp := range p.Imports {

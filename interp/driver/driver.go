@@ -105,6 +105,12 @@ type RowSource interface {
 	Row(table int, i int64, row *Row)
 }
 
+// A Filler is a RowSource whose tables with a Definition are filled by programs.
+type Filler interface {
+	// Fill gives what writes partition i of a table on a session that has prepared the workload.
+	Fill(s Session) func(ctx context.Context, table int, i int64) error
+}
+
 // A Row is one row to load: the key and the values parallel to Table.Fields, all in text form; a nil value is NULL. Slices
 // are reused by the next call. A table without a key has rows without one.
 type Row struct {
@@ -191,6 +197,11 @@ type Table struct {
 	Rows    int64    // that a dataset holds
 	// Duplicates is how many of Rows may have a key that another one has, where keys are drawn; loading keeps one of them.
 	Duplicates int64
+	// Definition is what stands behind CREATE TABLE and the name of a table that is written in the system's own language, with Partition as the columns
+	// that say where its rows are. Rows is the number of partitions then, which a Filler fills. After are statements to run behind it. Cassandra alone.
+	Definition string
+	Partition  []string
+	After      []string
 	// Volatile: operations insert into it only; a Trimmer empties it before each trial. Its Rows are 0.
 	Volatile bool
 	// Hot: few rows that operations update all the time. A Trimmer tidies it up before each trial.
