@@ -54,6 +54,16 @@ func Driver() driver.Driver {
 				"serial", "agreed by most replicas of all data centres (the server's default)", "local_serial", "agreed by most replicas of the local data centre")},
 		},
 		Ops: append(driver.RecordActions(), string(driver.CQL)),
+		CheckSize: func(s *spec.System, z spec.Size) error {
+			if most := int64(12 << 20); z.RowBytes > most {
+				return fmt.Errorf("a row of %d bytes is more than Cassandra takes in one write, about 12 MiB", z.RowBytes)
+			}
+			set, _ := s.Options["settings"].(map[string]any)
+			if n := z.RowBytes * int64(z.Batch); n > 50<<10 && s.Maker == "local" && set["batch_size_fail_threshold"] == nil && set["batch_size_fail_threshold_in_kb"] == nil {
+				return fmt.Errorf("a batch of %d bytes is more than Cassandra's 50 KiB: make batch smaller, or write cassandra.local(settings = {\"batch_size_fail_threshold\": \"1MiB\"})", n)
+			}
+			return nil
+		},
 	}, Open: openSystem, Installed: installed}
 }
 

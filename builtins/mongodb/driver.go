@@ -52,6 +52,14 @@ func Driver() driver.Driver {
 		},
 		CheckLevel: checkLevel,
 		Ops:        driver.RecordActions(),
+		CheckSize: func(_ *spec.System, z spec.Size) error {
+			if most := int64(16<<20 - 64<<10); z.RowBytes > most {
+				return fmt.Errorf("a document of %d bytes is more than MongoDB's 16 MiB", z.RowBytes)
+			} else if z.RowBytes*int64(z.Batch) > 48_000_000-100_000 {
+				return fmt.Errorf("a batch of %d documents of %d bytes is more than the 48,000,000 bytes of a message of MongoDB", z.Batch, z.RowBytes)
+			}
+			return nil
+		},
 	}, Open: openSystem, Installed: installed}
 }
 

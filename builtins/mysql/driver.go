@@ -21,7 +21,14 @@ func Driver() driver.Driver {
 	return driver.Driver{SystemType: spec.SystemType{
 		Name: "mysql",
 		Ops:  driver.SQLActions(),
-		Doc:  "MySQL from version 5.7 on and MariaDB from 10.4 on: one that exists, or a throwaway MariaDB from installed binaries, alone or as a Galera cluster.",
+		CheckSize: func(_ *spec.System, z spec.Size) error {
+			// A row is within half of a page of 16 KiB; texts are put elsewhere, which takes 20 bytes and their length each here.
+			if n := 100 + 22*z.Fields; n > 8126 {
+				return fmt.Errorf("a row of %d texts takes %d bytes of a page of InnoDB, which gives it 8126", z.Fields, n)
+			}
+			return nil
+		},
+		Doc: "MySQL from version 5.7 on and MariaDB from 10.4 on: one that exists, or a throwaway MariaDB from installed binaries, alone or as a Galera cluster.",
 		Makers: []spec.Maker{
 			{Name: "server", Doc: "a server that exists", Positional: 1, Check: driver.CheckTLS, Params: append([]spec.Param{
 				{Name: "url", Kind: spec.KindSecret, Required: true, Check: checkURL,
@@ -85,7 +92,7 @@ func complete(cfg *sqldriver.Config) *sqldriver.Config {
 	cfg.ClientFoundRows = true // an update that changes nothing has found its row all the same
 	cfg.InterpolateParams = false
 	cfg.Timeout = 10 * time.Second
-	cfg.MaxAllowedPacket = 64 << 20
+	cfg.MaxAllowedPacket = 1 << 30 // the server's own is what counts
 	cfg.Collation = "utf8mb4_bin"
 	cfg.Logger = silent{}
 	return cfg

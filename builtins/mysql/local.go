@@ -145,7 +145,7 @@ func (c *cluster) arguments(i int, first bool) []string {
 	// skip-name-resolve: a session's beginning must not wait for a name server
 	args := []string{"--no-defaults", "--datadir=" + c.box.Path(x.name), "--socket=" + c.box.Path(x.name) + "/s", "--pid-file=" + c.box.Path(x.name) + "/mariadbd.pid",
 		fmt.Sprintf("--port=%d", x.port), "--bind-address=127.0.0.1", "--skip-name-resolve", fmt.Sprintf("--server-id=%d", i+1),
-		"--log-bin=" + c.box.Path(x.name) + "/binlog", "--binlog-format=ROW"}
+		"--log-bin=" + c.box.Path(x.name) + "/binlog", "--binlog-format=ROW", "--max-allowed-packet=1G"}
 	if i == 0 {
 		args = append(args, "--init-file="+c.box.Path("init.sql"))
 	}

@@ -19,7 +19,14 @@ func Driver() driver.Driver {
 	return driver.Driver{SystemType: spec.SystemType{
 		Name: "postgres",
 		Ops:  driver.SQLActions(),
-		Doc:  "PostgreSQL from version 12 on: one that exists, or a throwaway cluster from installed binaries.",
+		CheckSize: func(_ *spec.System, z spec.Size) error {
+			// A row is within a page of 8 KiB; long values are put elsewhere, which takes 18 bytes each here (TOAST).
+			if n := 48 + int64(z.Fields)/8 + int64(z.Fields)*min(z.FieldBytes+1, 18); n > 8160 {
+				return fmt.Errorf("a row of %d fields of %d bytes takes %d bytes of a page of PostgreSQL, which has 8160", z.Fields, z.FieldBytes, n)
+			}
+			return nil
+		},
+		Doc: "PostgreSQL from version 12 on: one that exists, or a throwaway cluster from installed binaries.",
 		Makers: []spec.Maker{
 			{Name: "server", Doc: "a server that exists", Positional: 1, Params: []spec.Param{
 				{Name: "url", Kind: spec.KindSecret, Required: true, Check: checkURL,

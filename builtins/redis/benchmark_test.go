@@ -110,7 +110,7 @@ func TestRedisBenchmarkCommands(t *testing.T) {
 	s := local(t, map[string]any{"appendonly": false})
 	port := s.opt.Addr[strings.LastIndexByte(s.opt.Addr, ':')+1:]
 	const n = 600
-	for test, command := range map[string]string{"ping": "PING", "set": "SET", "get": "GET", "incr": "INCR", "lpush": "LPUSH", "rpush": "RPUSH", "lpop": "LPOP", "rpop": "RPOP", "sadd": "SADD", "hset": "HSET",
+	for test, command := range map[string]string{"ping": "PING", "ping_inline": "PING", "set": "SET", "get": "GET", "incr": "INCR", "lpush": "LPUSH", "rpush": "RPUSH", "lpop": "LPOP", "rpop": "RPOP", "sadd": "SADD", "hset": "HSET",
 		"spop": "SPOP", "zadd": "ZADD", "zpopmin": "ZPOPMIN", "mset": "MSET", "xadd": "XADD", "lrange_100": "LRANGE", "lrange_600": "LRANGE"} {
 		for _, keyspace := range []int64{0, 1000} {
 			name := test
@@ -244,5 +244,40 @@ func TestBatchReplies(t *testing.T) {
 	sess.(driver.Interrupter).Interrupt()
 	if err := b.Flush(t.Context(), func(int, int64, error) { t.Error("a reply on a cut connection") }); err == nil {
 		t.Errorf("on a cut connection: %v", err)
+	}
+}
+
+// An inline command is its words in a line, alone and in a batch; the server takes it as one.
+func TestInline(t *testing.T) {
+	s := local(t, map[string]any{"appendonly": false})
+	l, err := s.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := sidebyside.Workload(t, "redis", map[string]any{"tests": "ping_inline"})
+	x := &session{links: l, x: l.wires[0]}
+	if err := x.Prepare(t.Context(), w.Shape()); err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close() //nolint:errcheck // its operations have been looked at
+	op := driver.Op{Values: [][]byte{[]byte("ECHO"), []byte("hi")}}
+	if err := x.Queue(&op); err != nil || string(x.x.out) != "ECHO hi\r\n" {
+		t.Errorf("%q, %v", x.x.out, err)
+	}
+	op.Values = [][]byte{[]byte("PING")}
+	if err := x.Queue(&op); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	if err := x.Flush(t.Context(), func(_ int, rows int64, err error) {
+		if n++; rows != 1 || err != nil {
+			t.Errorf("%d rows, %v", rows, err)
+		}
+	}); err != nil || n != 2 {
+		t.Errorf("%d replies, %v", n, err)
+	}
+	var reply driver.Reply
+	if err := x.Do(t.Context(), &op, &reply); err != nil || reply.Rows != 1 || reply.Bytes != 4 {
+		t.Errorf("%+v, %v", reply, err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func (s *session) command(op *driver.Op, reply *driver.Reply) error {
-	send(s.x, op)
+	s.send(s.x, op)
 	if err := s.x.flush(); err != nil {
 		return err
 	}
@@ -17,7 +17,17 @@ func (s *session) command(op *driver.Op, reply *driver.Reply) error {
 }
 
 // send writes a command's words.
-func send(x *wire, op *driver.Op) {
+func (s *session) send(x *wire, op *driver.Op) {
+	if s.ops[op.Type].Inline {
+		for i, w := range op.Values {
+			if i > 0 {
+				x.out = append(x.out, ' ')
+			}
+			x.out = append(x.out, w...)
+		}
+		x.out = append(x.out, "\r\n"...)
+		return
+	}
 	x.begin(len(op.Values))
 	for _, w := range op.Values {
 		x.part(w)
@@ -34,7 +44,7 @@ func (s *session) Queue(op *driver.Op) error {
 		}
 		s.route = append(s.route, x)
 	}
-	send(x, op)
+	s.send(x, op)
 	s.queued++
 	return nil
 }

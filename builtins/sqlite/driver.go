@@ -25,7 +25,13 @@ func Driver() driver.Driver {
 	return driver.Driver{SystemType: spec.SystemType{
 		Name: "sqlite",
 		Ops:  driver.SQLActions(),
-		Doc:  "SQLite within sextant's own process. Clients are connections; writers take turns, as SQLite has it.",
+		CheckSize: func(_ *spec.System, z spec.Size) error {
+			if z.RowBytes > 1e9-100_000 {
+				return fmt.Errorf("a row of %d bytes is more than SQLite's 1,000,000,000", z.RowBytes)
+			}
+			return nil
+		},
+		Doc: "SQLite within sextant's own process. Clients are connections; writers take turns, as SQLite has it.",
 		Makers: []spec.Maker{
 			{Name: "local", Doc: "a throwaway file in write-ahead-log mode, removed at the end", Params: []spec.Param{wait}},
 			{Name: "file", Doc: "a database file; it is made when it isn't there and its folder is", Positional: 1, Params: []spec.Param{

@@ -19,12 +19,14 @@ type redisTest struct {
 	filled      bool   // it takes away or reads what must be there
 	grows       bool   // it changes how much is there
 	changes     bool
+	inline      bool // sent as a line, not as a list of words
 }
 
 // redisTests are the tests of redis-benchmark 7 (its documentation and what MONITOR shows of it; shared definitions).
 func redisTests() []redisTest {
 	out := []redisTest{
 		{name: "ping", words: "PING"},
+		{name: "ping_inline", words: "PING", inline: true},
 		{name: "set", words: "SET key:@ $", store: "string", key: "key", grows: true, changes: true},
 		{name: "get", words: "GET key:@", store: "string", key: "key", filled: true},
 		{name: "incr", words: "INCR counter:@", store: "string", key: "counter", grows: true, changes: true},
@@ -161,7 +163,7 @@ func resolveRedis(p map[string]any) (*spec.Workload, error) {
 func (w *redis) Shape() *driver.Workload {
 	out := &driver.Workload{Tables: w.tables}
 	for _, t := range w.tests {
-		out.Ops = append(out.Ops, driver.OpType{Name: t.name, Action: driver.Command})
+		out.Ops = append(out.Ops, driver.OpType{Name: t.name, Action: driver.Command, Inline: t.inline})
 	}
 	return out
 }

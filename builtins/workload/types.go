@@ -90,10 +90,11 @@ func resolveWith(read func(map[string]any) (mix, error)) func(map[string]any) (*
 		if err != nil {
 			return nil, err
 		}
-		var bytes int64
+		var bytes, longest int64
 		var fields []any
 		for _, f := range m.table.Fields {
 			bytes += int64(f.Bytes)
+			longest = max(longest, int64(f.Bytes))
 			field := map[string]any{"name": f.Name, "bytes": int64(f.Bytes)}
 			if m.gens != nil {
 				field["values"] = m.made
@@ -106,6 +107,10 @@ func resolveWith(read func(map[string]any) (mix, error)) func(map[string]any) (*
 			Verifies: len(m.steps) == 0,
 			Resizes:  m.has(driver.Insert, driver.InsertIfAbsent, driver.BatchInsert, driver.Delete)}
 		w.Modifies = w.Resizes || m.has(driver.Update, driver.ReadModifyWrite, driver.UpdateIf)
+		w.Size = spec.Size{Fields: len(m.table.Fields), FieldBytes: longest, RowBytes: bytes}
+		if m.has(driver.BatchInsert) {
+			w.Size.Batch = m.batch
+		}
 		if m.table.Indexes != nil { // else the identity of datasets without stays what it was
 			var indexes []any
 			for _, f := range m.table.Indexes {

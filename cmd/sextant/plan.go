@@ -74,6 +74,7 @@ type planTrial struct {
 type planEstimate struct {
 	Seconds float64 `json:"seconds"`
 	Loads   int     `json:"dataset_loads"`
+	Resets  int     `json:"dataset_resets"`
 }
 
 func (e *env) planJSON(plans []*engine.Plan) error {
@@ -101,7 +102,7 @@ func (e *env) planJSON(plans []*engine.Plan) error {
 			d.Order = append(d.Order, planTrial{t.ID, index[s.Cell], int(s.Repeat), int(s.Block)})
 		}
 		est := p.Estimate(nil)
-		d.Estimate = planEstimate{est.Total().Seconds(), est.LoadRuns}
+		d.Estimate = planEstimate{est.Total().Seconds(), est.LoadRuns, est.Resets}
 		docs = append(docs, d)
 	}
 	enc := json.NewEncoder(e.stdout)

@@ -44,6 +44,12 @@ func (e *env) showPlan(p *engine.Plan, out string, whole bool) error {
 	} else {
 		e.line("  loads      %s of %s, about %s (%s)", count(est.LoadRuns, "load"), count(datasets(p), "dataset"), span(est.Loads), how)
 	}
+	if est.Resets > 0 {
+		e.line("  resets     %s of them, about %s: trials insert or delete, or reset is \"always\"", count(est.Resets, "load"), span(est.ResetFor))
+	}
+	if est.Trims > 0 {
+		e.line("  resets     %s: the tables that trials fill are emptied", count(est.Trims, "time"))
+	}
 	form := "Mon 15:04"
 	if est.Total() > 6*24*time.Hour {
 		form = "2 Jan 2006"

@@ -292,6 +292,8 @@ type OpType struct {
 	Fields []int
 	// Batch is how many records a batch has.
 	Batch int
+	// Inline: a Command that is sent as a line of words. Redis alone.
+	Inline bool
 }
 
 // An Op is one operation, filled by a generator and reused. Slices are valid until the next operation.

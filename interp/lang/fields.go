@@ -264,6 +264,11 @@ func (r *resolver) build(t [fields]int32, where func(f int) (site, argument)) *s
 			}
 		}
 	}
+	if sys.typ.CheckSize != nil {
+		if err := sys.typ.CheckSize(sys.s, work.Size); err != nil {
+			bad(fWorkload, err.Error(), "")
+		}
+	}
 	if text, is := r.value(fLevel, t[fLevel]).(string); is {
 		l, err := sys.typ.ParseLevel(text)
 		if err == nil && sys.typ.CheckLevel != nil {

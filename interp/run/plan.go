@@ -160,6 +160,9 @@ type Estimate struct {
 	Windows  time.Duration // warm-up and window of every trial
 	Loads    time.Duration // making datasets
 	LoadRuns int           // how often a dataset is made
+	Resets   int           // how many of those only take back what a trial has changed
+	ResetFor time.Duration // the part of Loads that they take
+	Trims    int           // how often volatile tables are emptied instead
 	Measured int           // how many of those were measured by an earlier run
 	Overhead time.Duration // connecting, counting, committing
 }
@@ -188,9 +191,16 @@ func (p *Plan) Estimate(measured map[string]time.Duration) Estimate {
 		if m.Workload.Dataset.Rows > 0 && needsLoad(m, fresh[s.Block], !begun[s.Block]) {
 			est.Loads += loads[s.Block]
 			est.LoadRuns++
+			if begun[s.Block] {
+				est.Resets++
+				est.ResetFor += loads[s.Block]
+			}
 			if _, ok := measured[p.Blocks[s.Block].Dataset]; ok {
 				est.Measured++
 			}
+		}
+		if m.Workload.Trims && begun[s.Block] {
+			est.Trims++
 		}
 		begun[s.Block], fresh[s.Block] = true, !m.Workload.Resizes
 	}

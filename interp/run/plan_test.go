@@ -126,14 +126,20 @@ func TestRestoreRules(t *testing.T) {
 // A workload that changes the number of rows pays its load before every trial; the estimate knows it.
 func TestEstimate(t *testing.T) {
 	e := sample(1, 5)
-	if est := mustPlan(t, e).Estimate(nil); est.LoadRuns != 4 || est.Windows != 60*time.Second {
+	if est := mustPlan(t, e).Estimate(nil); est.LoadRuns != 4 || est.Resets != 0 || est.ResetFor != 0 || est.Windows != 60*time.Second {
 		t.Errorf("%+v", est)
 	}
 	for i := range e.Cells {
 		e.Cells[i].Measure.Workload.Resizes = true
 	}
 	p := mustPlan(t, e)
-	if est := p.Estimate(map[string]time.Duration{p.Blocks[0].Dataset: 10 * time.Second}); est.LoadRuns != 60 || est.Measured != 15 || est.Loads < 150*time.Second {
+	if est := p.Estimate(map[string]time.Duration{p.Blocks[0].Dataset: 10 * time.Second}); est.LoadRuns != 60 || est.Resets != 56 || est.Measured != 15 || est.Loads < 150*time.Second || est.ResetFor < 140*time.Second || est.ResetFor >= est.Loads {
+		t.Errorf("%+v", est)
+	}
+	for i := range e.Cells {
+		e.Cells[i].Measure.Workload.Trims = true
+	}
+	if est := mustPlan(t, e).Estimate(nil); est.LoadRuns != 4 || est.Resets != 0 || est.Trims != 56 {
 		t.Errorf("%+v", est)
 	}
 }

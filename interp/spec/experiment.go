@@ -35,6 +35,16 @@ type Workload struct {
 	Verifies bool `json:"verifies,omitempty"`
 	// Pipelines: its operations may be sent several at a time.
 	Pipelines bool `json:"pipelines,omitempty"`
+	// Size is what a system may have limits for; zero where it isn't known.
+	Size Size `json:"-"`
+}
+
+// A Size is that of the records of a workload.
+type Size struct {
+	Fields     int
+	FieldBytes int64 // of the longest
+	RowBytes   int64
+	Batch      int // records in one request; 0: one
 }
 
 // A Dataset is the rows that a workload needs before it is measured. Two workloads with equal Canonical share it.

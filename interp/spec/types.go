@@ -84,6 +84,8 @@ type SystemType struct {
 	Ops []string
 	// CheckAction refuses one of Ops that the named system can't do. May be nil.
 	CheckAction func(s *System, action string) error
+	// CheckSize refuses records that no server of the kind takes. May be nil.
+	CheckSize func(s *System, z Size) error
 }
 
 // A WorkloadType describes a workload constructor: workload.NAME(...).
