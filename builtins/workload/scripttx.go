@@ -289,7 +289,7 @@ func (c *scriptClient) insert(args []any) (any, error) {
 	}
 	id := t.keys.take()
 	if len(args) == 0 {
-		t.fillRow(id, c.records.all)
+		t.fillRow(id, c.records.all, &c.records.own)
 		c.op.Values = append(c.op.Values[:0], c.records.all...)
 	}
 	fields := c.op.Fields

@@ -62,14 +62,14 @@ func (t *table) Row(_ int, i int64, row *driver.Row) {
 	row.ID = i
 	row.Key = t.key(row.Key[:0], i)
 	row.Values = t.values(row.Values)
-	t.fillRow(i, row.Values)
+	t.fillRow(i, row.Values, new(load.Rand))
 }
 
-func (t *table) fillRow(i int64, values [][]byte) {
-	var r load.Rand
+// fillRow makes the values of record i, with a random generator whose state is lost.
+func (t *table) fillRow(i int64, values [][]byte, r *load.Rand) {
 	for f, v := range values {
 		r.Seek(t.seed, uint64(f), uint64(i))
-		values[f] = t.value(f, v, &r, i)
+		values[f] = t.value(f, v, r, i)
 	}
 }
 
@@ -121,10 +121,11 @@ type generator struct {
 	all    [][]byte // a buffer per field
 	some   [][]byte // those of the fields that an update changes
 	fields []int
-	pool   []*step  // of programs, made when they are first needed
-	steps  []*step  // of the program at hand
-	batch  [][]byte // keys of a batch
-	many   [][]byte // values of a batch
+	own    load.Rand // of rows
+	pool   []*step   // of programs, made when they are first needed
+	steps  []*step   // of the program at hand
+	batch  [][]byte  // keys of a batch
+	many   [][]byte  // values of a batch
 }
 
 func (g *generator) Next(r *load.Rand, op *driver.Op) {
@@ -148,7 +149,7 @@ func (g *generator) fill(r *load.Rand, typ *driver.OpType, op *driver.Op) {
 		return
 	case driver.Insert, driver.InsertIfAbsent:
 		op.ID = t.keys.take()
-		t.fillRow(op.ID, g.all)
+		t.fillRow(op.ID, g.all, &g.own)
 		op.Values = g.all
 	case driver.Delete:
 		op.ID = t.keys.drop()
@@ -158,9 +159,8 @@ func (g *generator) fill(r *load.Rand, typ *driver.OpType, op *driver.Op) {
 	case driver.ReadByIndex: // the value that a drawn record was made with
 		op.ID = g.draw(r)
 		f := typ.Fields[0]
-		var own load.Rand
-		own.Seek(t.seed, uint64(f), uint64(op.ID))
-		g.all[f] = t.value(f, g.all[f], &own, op.ID)
+		g.own.Seek(t.seed, uint64(f), uint64(op.ID))
+		g.all[f] = t.value(f, g.all[f], &g.own, op.ID)
 		op.Values, op.Limit = g.all[f:f+1], int(t.lookups)
 	case driver.Update, driver.ReadModifyWrite:
 		op.ID = g.draw(r)
@@ -214,7 +214,7 @@ func (g *generator) fillBatch(r *load.Rand, typ *driver.OpType, op *driver.Op) {
 	for i := range g.batch {
 		id := op.ID + int64(i)
 		if insert {
-			t.fillRow(id, g.many[i*n:(i+1)*n])
+			t.fillRow(id, g.many[i*n:(i+1)*n], &g.own)
 		} else {
 			id = g.draw(r)
 		}

@@ -434,6 +434,21 @@ func TestNextAllocatesNothing(t *testing.T) {
 			t.Errorf("workload %s: %v allocations per operation", name, n)
 		}
 	}
+	for _, a := range driver.RecordActions() { // each alone: a mean over a mix is rounded
+		w := build(t, "records", map[string]any{"records": int64(1000), "fields": int64(2), "field_bytes": int64(20), "indexes": []any{"field0"}, "mix": map[string]any{a: int64(1)}})
+		g := w.Client(0)
+		var r load.Rand
+		var op driver.Op
+		i := uint64(0)
+		if n := testing.AllocsPerRun(2000, func() {
+			r.Seek(1, 0, i)
+			i++
+			g.Next(&r, &op)
+			g.(load.Acker).Ack(&op, true)
+		}); n != 0 {
+			t.Errorf("%s: %v allocations per operation", a, n)
+		}
+	}
 }
 
 func BenchmarkNext(b *testing.B) {
@@ -443,6 +458,20 @@ func BenchmarkNext(b *testing.B) {
 			g := w.Client(0)
 			var r load.Rand
 			var op driver.Op
+			for i := uint64(0); b.Loop(); i++ {
+				r.Seek(1, 0, i)
+				g.Next(&r, &op)
+				g.(load.Acker).Ack(&op, true)
+			}
+		})
+	}
+	for _, a := range driver.RecordActions() {
+		b.Run(a, func(b *testing.B) {
+			w := build(b, "records", map[string]any{"records": int64(1_000_000), "fields": int64(10), "field_bytes": int64(100), "indexes": []any{"field0"}, "mix": map[string]any{a: int64(1)}})
+			g := w.Client(0)
+			var r load.Rand
+			var op driver.Op
+			b.ReportAllocs()
 			for i := uint64(0); b.Loop(); i++ {
 				r.Seek(1, 0, i)
 				g.Next(&r, &op)
