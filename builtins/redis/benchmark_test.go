@@ -190,7 +190,7 @@ func pipelined(t *testing.T, s *system, w load.Workload, n, depth int) {
 			}
 		}
 		replies := 0
-		if err := b.Flush(t.Context(), func(k int, _ int64, err error) {
+		if err := b.Flush(t.Context(), func(k int, _ int64, _ bool, err error) {
 			if err != nil || k != replies {
 				t.Errorf("reply %d: number %d, %v", replies, k, err)
 			}
@@ -228,7 +228,7 @@ func TestBatchReplies(t *testing.T) {
 	queue("SET a 1", "LPOP a", "GET nothing", "LRANGE nothing 0 9", "ZPOPMIN nothing", "GET a", "INCR a", "NOSUCH", "RPUSH l x y", "LRANGE l 0 9")
 	var rows []int64
 	var classes []driver.Class
-	if err := b.Flush(t.Context(), func(_ int, n int64, err error) {
+	if err := b.Flush(t.Context(), func(_ int, n int64, _ bool, err error) {
 		class, _ := driver.Classify(err)
 		if err == nil {
 			class = ""
@@ -242,7 +242,7 @@ func TestBatchReplies(t *testing.T) {
 	}
 	queue("PING", "PING")
 	sess.(driver.Interrupter).Interrupt()
-	if err := b.Flush(t.Context(), func(int, int64, error) { t.Error("a reply on a cut connection") }); err == nil {
+	if err := b.Flush(t.Context(), func(int, int64, bool, error) { t.Error("a reply on a cut connection") }); err == nil {
 		t.Errorf("on a cut connection: %v", err)
 	}
 }
@@ -260,16 +260,20 @@ func TestInline(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.Close() //nolint:errcheck // its operations have been looked at
-	op := driver.Op{Values: [][]byte{[]byte("ECHO"), []byte("hi")}}
-	if err := x.Queue(&op); err != nil || string(x.x.out) != "ECHO hi\r\n" {
-		t.Errorf("%q, %v", x.x.out, err)
+	var op driver.Op
+	var r load.Rand
+	g := w.Client(0)
+	for range 2 {
+		g.Next(&r, &op)
+		if err := x.Queue(&op); err != nil {
+			t.Fatal(err)
+		}
 	}
-	op.Values = [][]byte{[]byte("PING")}
-	if err := x.Queue(&op); err != nil {
-		t.Fatal(err)
+	if string(x.x.out) != "PING\r\nPING\r\n" {
+		t.Errorf("%q", x.x.out)
 	}
 	n := 0
-	if err := x.Flush(t.Context(), func(_ int, rows int64, err error) {
+	if err := x.Flush(t.Context(), func(_ int, rows int64, _ bool, err error) {
 		if n++; rows != 1 || err != nil {
 			t.Errorf("%d rows, %v", rows, err)
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 func (s *session) command(op *driver.Op, reply *driver.Reply) error {
-	s.send(s.x, op)
+	send(s.x, op)
 	if err := s.x.flush(); err != nil {
 		return err
 	}
@@ -16,16 +16,10 @@ func (s *session) command(op *driver.Op, reply *driver.Reply) error {
 	return err
 }
 
-// send writes a command's words.
-func (s *session) send(x *wire, op *driver.Op) {
-	if s.ops[op.Type].Inline {
-		for i, w := range op.Values {
-			if i > 0 {
-				x.out = append(x.out, ' ')
-			}
-			x.out = append(x.out, w...)
-		}
-		x.out = append(x.out, "\r\n"...)
+// send writes a command.
+func send(x *wire, op *driver.Op) {
+	if op.Frame != nil {
+		x.out = append(x.out, op.Frame...)
 		return
 	}
 	x.begin(len(op.Values))
@@ -44,14 +38,14 @@ func (s *session) Queue(op *driver.Op) error {
 		}
 		s.route = append(s.route, x)
 	}
-	s.send(x, op)
+	send(x, op)
 	s.queued++
 	return nil
 }
 
 // Flush sends the batch and reads its replies. In a cluster a command of a batch that is redirected is an error: what came behind it was done already.
 // The next batch goes where it should.
-func (s *session) Flush(ctx context.Context, done func(i int, rows int64, err error)) error {
+func (s *session) Flush(ctx context.Context, done func(i int, rows int64, arrived bool, err error)) error {
 	n := s.queued
 	s.queued = 0
 	if s.links.m != nil {
@@ -61,17 +55,18 @@ func (s *session) Flush(ctx context.Context, done func(i int, rows int64, err er
 		return err
 	}
 	for i := range n {
+		reads := s.x.reads
 		rows, _, err := answer(s.x)
 		if s.x.torn {
 			return err
 		}
-		done(i, rows, err)
+		done(i, rows, s.x.reads != reads, err)
 	}
 	return nil
 }
 
 // flushAll is Flush over the nodes of a cluster: all are sent their part, then the replies are read in the order of the commands.
-func (s *session) flushAll(ctx context.Context, n int, done func(i int, rows int64, err error)) error {
+func (s *session) flushAll(ctx context.Context, n int, done func(i int, rows int64, arrived bool, err error)) error {
 	route := s.route
 	s.route = s.route[:0]
 	for _, x := range route {
@@ -83,6 +78,7 @@ func (s *session) flushAll(ctx context.Context, n int, done func(i int, rows int
 	}
 	var moved string
 	for i := range n {
+		reads := route[i].reads
 		rows, _, err := answer(route[i])
 		if route[i].torn {
 			return err
@@ -90,7 +86,7 @@ func (s *session) flushAll(ctx context.Context, n int, done func(i int, rows int
 		if addr, ask, ok := redirect(err); ok && !ask {
 			moved = addr
 		}
-		done(i, rows, err)
+		done(i, rows, route[i].reads != reads, err)
 	}
 	if moved == "" {
 		return nil

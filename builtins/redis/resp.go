@@ -17,6 +17,8 @@ type wire struct {
 	in   []byte // r..w of it is read and not taken
 	r, w int
 	torn bool
+	// reads counts what came from the network
+	reads int
 }
 
 func newWire(conn net.Conn) *wire { return &wire{conn: conn, in: make([]byte, 32<<10)} }
@@ -93,6 +95,7 @@ func (x *wire) more() error {
 		}
 	}
 	n, err := x.conn.Read(x.in[x.w:])
+	x.reads++
 	x.w += n
 	if n > 0 {
 		return nil

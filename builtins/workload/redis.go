@@ -163,7 +163,7 @@ func resolveRedis(p map[string]any) (*spec.Workload, error) {
 func (w *redis) Shape() *driver.Workload {
 	out := &driver.Workload{Tables: w.tables}
 	for _, t := range w.tests {
-		out.Ops = append(out.Ops, driver.OpType{Name: t.name, Action: driver.Command, Inline: t.inline})
+		out.Ops = append(out.Ops, driver.OpType{Name: t.name, Action: driver.Command})
 	}
 	return out
 }
@@ -217,7 +217,7 @@ func (w *redis) Client(client int) load.Generator {
 	r.Seek(w.seed, uint64(client), 0)
 	w.text.fill(g.data, &r)
 	for _, t := range w.tests {
-		var words [][]byte
+		var words [][]byte // each with room of its own in the frame, where its digits are changed
 		for _, word := range strings.Fields(t.words) {
 			switch {
 			case word == "$":
@@ -232,7 +232,8 @@ func (w *redis) Client(client int) load.Generator {
 				words = append(words, []byte(word))
 			}
 		}
-		g.words = append(g.words, words)
+		frame := t.frame(words)
+		g.words, g.frames = append(g.words, words), append(g.frames, frame)
 		var at []int
 		for i, word := range strings.Fields(t.words) {
 			if (strings.HasSuffix(word, "@") || word == "#") && w.keyspace > 0 {
@@ -244,10 +245,39 @@ func (w *redis) Client(client int) load.Generator {
 	return g
 }
 
+// frame is a command in Redis' protocol (RESP), or as a line; words become parts of it.
+func (t *redisTest) frame(words [][]byte) []byte {
+	var frame []byte
+	at := make([]int, len(words))
+	if !t.inline {
+		frame = fmt.Appendf(frame, "*%d\r\n", len(words))
+	}
+	for i, word := range words {
+		if !t.inline {
+			frame = fmt.Appendf(frame, "$%d\r\n", len(word))
+		} else if i > 0 {
+			frame = append(frame, ' ')
+		}
+		at[i] = len(frame)
+		frame = append(frame, word...)
+		if !t.inline {
+			frame = append(frame, "\r\n"...)
+		}
+	}
+	if t.inline {
+		frame = append(frame, "\r\n"...)
+	}
+	for i, word := range words {
+		words[i] = frame[at[i] : at[i]+len(word) : at[i]+len(word)]
+	}
+	return frame
+}
+
 // redisClient makes one client's commands; the words that don't change are made once.
 type redisClient struct {
 	w      *redis
 	words  [][][]byte // by test
+	frames [][]byte   // by test: the commands as they go over the wire, whose parts words are
 	random [][]int    // which of them end in a random number
 	data   []byte
 }
@@ -257,7 +287,7 @@ func (g *redisClient) Next(r *load.Rand, op *driver.Op) {
 	if len(g.words) > 1 {
 		op.Type = pick(g.w.bounds, r)
 	}
-	op.Values = g.words[op.Type]
+	op.Values, op.Frame = g.words[op.Type], g.frames[op.Type]
 	for _, i := range g.random[op.Type] {
 		word := op.Values[i]
 		appendRandom(word[:len(word)-randDigits], int64(r.Uint64N(uint64(g.w.keyspace))), true)

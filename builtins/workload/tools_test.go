@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -265,5 +266,39 @@ func TestRedisWorkload(t *testing.T) {
 	}
 	if a := testing.AllocsPerRun(100, next); a > 0 {
 		t.Errorf("%v allocations", a)
+	}
+}
+
+// A command's frame is its words in Redis' protocol, whatever numbers were drawn into them.
+func TestRedisFrames(t *testing.T) {
+	for _, keyspace := range []int64{0, 1000} {
+		w := made[*redis](t, "redis", map[string]any{"tests": []any{"set", "mset", "zadd", "hset", "lrange_100", "ping"}, "keyspace": keyspace})
+		g := w.Client(3)
+		var r load.Rand
+		var op driver.Op
+		seen := map[string]bool{}
+		for i := range uint64(500) {
+			r.Seek(1, 0, i)
+			g.Next(&r, &op)
+			want := fmt.Sprintf("*%d\r\n", len(op.Values))
+			for _, word := range op.Values {
+				want += fmt.Sprintf("$%d\r\n%s\r\n", len(word), word)
+			}
+			if string(op.Frame) != want {
+				t.Fatalf("%q, want %q", op.Frame, want)
+			}
+			if len(op.Values) > 1 && !bytes.Equal(op.Key, op.Values[1]) {
+				t.Fatalf("key %s of %q", op.Key, op.Frame)
+			}
+			seen[want] = true
+		}
+		if keyspace > 0 && len(seen) < 100 || keyspace == 0 && len(seen) != 6 {
+			t.Errorf("%d different commands in a keyspace of %d", len(seen), keyspace)
+		}
+	}
+	g := made[*redis](t, "redis", map[string]any{"tests": "ping_inline"}).Client(0)
+	var op driver.Op
+	if g.Next(new(load.Rand), &op); string(op.Frame) != "PING\r\n" {
+		t.Errorf("%q", op.Frame)
 	}
 }

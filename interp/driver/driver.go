@@ -275,9 +275,10 @@ type Batcher interface {
 	Session
 	// Queue adds an operation to the batch; its slices may be used again at once.
 	Queue(op *Op) error
-	// Flush sends the batch as one and calls done for each reply as it is read, in order, with what Do would have given. An
-	// error of its own means that the connection is gone; done was not called for the operations left.
-	Flush(ctx context.Context, done func(i int, rows int64, err error)) error
+	// Flush sends the batch as one and calls done for each reply as it is read, in order, with what Do would have given. arrived says that it came with other
+	// bytes than the reply before; those that came together have one time. An error of Flush's own means that the connection is gone; done was not
+	// called for the operations left.
+	Flush(ctx context.Context, done func(i int, rows int64, arrived bool, err error)) error
 }
 
 // An OpType is one operation type of a workload.
@@ -292,8 +293,6 @@ type OpType struct {
 	Fields []int
 	// Batch is how many records a batch has.
 	Batch int
-	// Inline: a Command that is sent as a line of words. Redis alone.
-	Inline bool
 }
 
 // An Op is one operation, filled by a generator and reused. Slices are valid until the next operation.
@@ -305,6 +304,8 @@ type Op struct {
 	Fields []int    // which fields Values are for, ascending; nil: all
 	Values [][]byte // update, insert, read-modify-write; of other actions as these say
 	Limit  int      // scan, read-by-index
+	// Frame is a Command as it goes over the wire, where the generator has made it so; Values are its words all the same.
+	Frame []byte
 	// Program is what an operation of action Transaction does; nil for all others.
 	Program Program
 }

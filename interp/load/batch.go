@@ -8,7 +8,7 @@ import (
 )
 
 // batches is the closed loop of a client that sends several operations before it reads the first reply. A batch is due, and sent,
-// as one; each operation is done when its own reply has been read.
+// as one; each operation is done when its own reply has come. Replies that came in one piece have one time.
 func (c *client) batches(ctx context.Context) {
 	depth := c.t.cfg.Pipeline
 	types := make([]int, depth)
@@ -32,11 +32,13 @@ func (c *client) batches(ctx context.Context) {
 		if n == 0 || sent >= c.t.slots.end() {
 			return
 		}
-		read := 0
+		read, done := 0, int64(0)
 		c.busy.Store(sent + 1)
 		if err == nil {
-			err = b.Flush(ctx, func(k int, rows int64, err error) {
-				done := c.t.clock.now()
+			err = b.Flush(ctx, func(k int, rows int64, arrived bool, err error) {
+				if arrived || k == 0 {
+					done = c.t.clock.now()
+				}
 				switch {
 				case err != nil:
 					c.rec.add(types[k], sent, sent, done, c.rec.fail(err, sent))
@@ -48,7 +50,7 @@ func (c *client) batches(ctx context.Context) {
 				read = k + 1
 			})
 		}
-		done := c.t.clock.now()
+		done = c.t.clock.now()
 		c.busy.Store(0)
 		c.done = done
 		c.rec.batched(sent, done)

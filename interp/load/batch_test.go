@@ -18,17 +18,23 @@ type batchSession struct {
 	sizes  *[]int
 	reply  func(n int64) (rows int64, err error)
 	broken func(n int64) bool // the connection is lost at reply n
+	group  int                // replies that come in one piece; 0: one
 }
 
 func (s *batchSession) Queue(*driver.Op) error { s.queued++; return nil }
 
-func (s *batchSession) Flush(ctx context.Context, done func(i int, rows int64, err error)) error {
+func (s *batchSession) Flush(ctx context.Context, done func(i int, rows int64, arrived bool, err error)) error {
 	n := s.queued
 	s.queued = 0
 	*s.sizes = append(*s.sizes, n)
 	for i := range n {
-		if err := s.busy(ctx, time.Millisecond); err != nil {
-			return err
+		arrived := i%max(s.group, 1) == 0
+		if arrived {
+			if err := s.busy(ctx, time.Millisecond); err != nil {
+				return err
+			}
+		} else {
+			time.Sleep(10 * time.Microsecond) // to be read, which is no time of the server's
 		}
 		k := s.srv.ops.Add(1)
 		if s.broken != nil && s.broken(k) {
@@ -38,7 +44,7 @@ func (s *batchSession) Flush(ctx context.Context, done func(i int, rows int64, e
 		if s.reply != nil {
 			rows, err = s.reply(k)
 		}
-		done(i, rows, err)
+		done(i, rows, arrived, err)
 	}
 	return nil
 }
@@ -65,6 +71,27 @@ func batched(t *testing.T, change func(*Config), reply func(int64) (int64, error
 		t.Fatal(err)
 	}
 	return res, sizes
+}
+
+// Replies that came in one piece have one time, that at which they came.
+func TestBatchArrivals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeServer{}
+		cfg := config(f)
+		cfg.Clients, cfg.Pipeline = 1, 8
+		cfg.Open = func(ctx context.Context, client int) (driver.Session, error) {
+			s, err := f.open(ctx, client)
+			return &batchSession{fakeSession: s.(*fakeSession), sizes: new([]int), group: 4}, err
+		}
+		res, err := Run(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// four at 1 ms, four at 2 ms and the 30 us in which the first four were read
+		if l := Summary(res.All()); l.P50 > 1.01e6 || l.Max > 2.05e6 || l.Max < 2.02e6 {
+			t.Errorf("%+v", l)
+		}
+	})
 }
 
 // The operations of a batch are sent as one, each has the latency of its own reply, and in flight are as many as the batch has on

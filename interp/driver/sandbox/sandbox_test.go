@@ -148,3 +148,14 @@ func TestStopKillsAfterTheGrace(t *testing.T) {
 		t.Error("a server that could not be recognized later was started")
 	}
 }
+
+// What a server said last counts, not where its Java code was.
+func TestLastLines(t *testing.T) {
+	log := "starting\nException: no such keystore\n\tat org.x.A.b(A.java:1)\n\tat org.x.C.d(Native Method)\nCaused by: gone\n\tat org.x.E.f(E.java:2)\n\t... 7 more\n"
+	if got := LastLines(log, 2); got != "Exception: no such keystore; Caused by: gone" {
+		t.Error(got)
+	}
+	if got := LastLines("at the end (of all)\n  at last\n", 3); got != "  at last" && got != "at last" {
+		t.Error(got)
+	}
+}

@@ -220,9 +220,12 @@ func (s *Server) Processes() []int {
 	return append([]int{s.PID()}, Children(s.PID())...)
 }
 
-// LastLines are the last lines of a server's output, in one.
+// LastLines are the last lines of a server's output, in one. Where Java was in its own code says nothing to anyone.
 func LastLines(text string, n int) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(text), "\n"), func(l string) bool {
+		l = strings.TrimSpace(l)
+		return strings.HasPrefix(l, "at ") && strings.HasSuffix(l, ")") || strings.HasPrefix(l, "... ") && strings.HasSuffix(l, " more")
+	})
 	return strings.Join(lines[max(len(lines)-n, 0):], "; ")
 }
 
