@@ -17,6 +17,8 @@ import (
 
 // Driver describes Redis.
 func Driver() driver.Driver {
+	protocol := spec.Param{Name: "protocol", Kind: spec.KindInt, Default: int64(2), Check: spec.Between(2, 3),
+		Doc: "of replies: 2 (RESP2, what redis-benchmark and most clients speak) or 3 (RESP3), which the server must offer"}
 	return driver.Driver{SystemType: spec.SystemType{
 		Name: "redis",
 		Ops:  append(slices.DeleteFunc(driver.RecordActions(), func(a string) bool { return a == string(driver.ReadByIndex) }), string(driver.Command)),
@@ -24,10 +26,11 @@ func Driver() driver.Driver {
 		Makers: []spec.Maker{
 			{Name: "server", Doc: "a server that exists; the database of the URL must be empty or sextant's", Positional: 1, Check: driver.CheckTLS, Params: append([]spec.Param{
 				{Name: "url", Kind: spec.KindSecret, Required: true, Check: checkURL,
-					Doc: `redis://user:password@host:6379/0 or rediss:// for TLS: secret("REDIS_URL"), or as text when it holds no password`}}, driver.TLSParams()...)},
+					Doc: `redis://user:password@host:6379/0 or rediss:// for TLS: secret("REDIS_URL"), or as text when it holds no password`}, protocol}, driver.TLSParams()...)},
 			{Name: "local", Doc: "a throwaway server on loopback, with an append-only file, removed at the end", Check: checkNodes, Params: []spec.Param{
 				{Name: "replicas", Kind: spec.KindInt, Default: int64(0), Check: spec.Between(0, 8), Doc: "replicas of the server"},
 				{Name: "cluster", Kind: spec.KindInt, Check: spec.Between(3, 16), Doc: "how many primaries a cluster has, in place of one server"},
+				protocol,
 				{Name: "settings", Kind: spec.KindMap, Default: map[string]any{}, Check: checkSettings,
 					Doc: `server settings beside Redis' defaults and appendonly yes, such as {"appendonly": False}`}}},
 		},
@@ -76,6 +79,12 @@ func checkURL(v any) error {
 	return nil
 }
 
+// protocolOf is the version of RESP that an option asks for.
+func protocolOf(options map[string]any) int {
+	n, _ := options["protocol"].(int64)
+	return int(n)
+}
+
 // clustered says whether a system is a throwaway cluster.
 func clustered(s *spec.System) bool { return s.Maker == "local" && s.Options["cluster"] != nil }
 
@@ -111,6 +120,7 @@ func openSystem(ctx context.Context, t driver.Target) (driver.System, error) {
 		}
 		opt.TLSConfig = secure
 	}
+	opt.Protocol = protocolOf(t.Options)
 	s := newSystem(opt, t.Log)
 	if err := s.greet(ctx); err != nil {
 		return nil, err

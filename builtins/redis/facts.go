@@ -68,7 +68,7 @@ func (s *system) Facts(ctx context.Context) (facts []driver.Fact, err error) {
 	for i, r := range s.replicas {
 		facts = append(facts, driver.Fact{Key: fmt.Sprintf("replica.%d", i), Value: r.addr})
 	}
-	return append(facts, driver.Fact{Key: "tls", Value: tls}, driver.Fact{Key: "address", Value: s.opt.Addr}), nil
+	return append(facts, driver.Fact{Key: "tls", Value: tls}, driver.Fact{Key: "protocol", Value: fmt.Sprintf("RESP%d", max(s.opt.Protocol, 2))}, driver.Fact{Key: "address", Value: s.opt.Addr}), nil
 }
 
 func (s *system) Processes(context.Context) ([]int, string) {

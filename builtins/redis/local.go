@@ -66,7 +66,7 @@ func openLocal(ctx context.Context, t driver.Target) (_ driver.System, err error
 			return nil, fmt.Errorf("making a throwaway Redis: %w", err)
 		}
 	}
-	s := newSystem(&goredis.Options{Addr: c.addr(0), Password: password}, t.Log)
+	s := newSystem(&goredis.Options{Addr: c.addr(0), Password: password, Protocol: protocolOf(t.Options)}, t.Log)
 	s.local = c
 	for _, n := range c.nodes {
 		if err := c.start(n); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -47,6 +48,51 @@ func TestLocal(t *testing.T) {
 	need(t)
 	t.Setenv("SEXTANT_TMPDIR", t.TempDir())
 	drivertest.Run(t, suite("local", map[string]any{"settings": map[string]any{"maxmemory": "100mb"}}))
+}
+
+// The same over RESP3, whose replies have other forms.
+func TestLocalRESP3(t *testing.T) {
+	drivertest.Run(t, suite("local", map[string]any{"protocol": int64(3)}))
+	s := local(t, map[string]any{})
+	s.opt.Protocol = 3
+	x, err := s.connect(t.Context(), s.opt.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.conn.Close() //nolint:errcheck // its replies were read
+	x.begin(1)
+	x.text("HELLO")
+	if err := x.flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.more(); err != nil || x.in[x.r] != '%' {
+		t.Errorf("a reply begins with %q, %v", x.in[x.r], err)
+	}
+	facts, err := s.Facts(t.Context())
+	if err != nil || !slices.Contains(facts, driver.Fact{Key: "protocol", Value: "RESP3"}) {
+		t.Errorf("%v, %v", facts, err)
+	}
+}
+
+// Replies of RESP3 count and read as those of RESP2; what comes beside them is left out.
+func TestRESP3(t *testing.T) {
+	in := "%2\r\n$1\r\na\r\n:1\r\n+b\r\n_\r\n" + "~2\r\n,1.5\r\n#t\r\n" + "|1\r\n+ttl\r\n:3\r\n=8\r\ntxt:hell\r\n" + ">2\r\n+message\r\n+x\r\n(123\r\n" + "!11\r\nERR not now\r\n" + "%0\r\n"
+	for _, size := range []int{1, 7, 1 << 20} {
+		x := newWire(&drivertest.Pieces{In: []byte(in + in), Size: size})
+		for i, want := range []sum{{leaves: 2, bytes: 2, integer: 1, nilReply: true}, {leaves: 2, bytes: 4}, {leaves: 1, bytes: 8}, {leaves: 1, bytes: 3}, {}, {empty: true}} {
+			var c sum
+			err := x.count(&c)
+			if c != want || (err != nil) != (i == 4) || x.torn {
+				t.Errorf("pieces of %d, reply %d: %+v, %v", size, i, c, err)
+			}
+		}
+		for i, want := range []string{"[a 1 b <nil>]", "[1.5 t]", "hell", "123", "<nil>", "[]"} {
+			v, err := x.value()
+			if fmt.Sprint(v) != want || (err != nil) != (i == 4) {
+				t.Errorf("pieces of %d, reply %d: %v, %v", size, i, v, err)
+			}
+		}
+	}
 }
 
 func TestServer(t *testing.T) {

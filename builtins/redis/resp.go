@@ -7,9 +7,10 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"strings"
 )
 
-// wire writes commands and reads replies of RESP2 (Redis serialization protocol) on one connection. Several commands may
+// wire writes commands and reads replies of RESP2 and RESP3 (Redis serialization protocol) on one connection. Several commands may
 // be written before their replies are read: a pipeline.
 type wire struct {
 	conn net.Conn
@@ -133,10 +134,14 @@ func (x *wire) count(s *sum) error {
 	if len(l) == 0 {
 		return x.lost(errors.New("an empty header of a reply"))
 	}
-	switch l[0] {
+	typ := l[0]
+	switch typ {
 	case '-':
 		return replyError(string(l[1:]))
-	case '+':
+	case '_':
+		s.nilReply = true
+		return nil
+	case '+', ',', '#', '(':
 		s.leaves++
 		s.bytes += int64(len(l) - 1)
 		return nil
@@ -145,26 +150,36 @@ func (x *wire) count(s *sum) error {
 	if err != nil {
 		return x.lost(err)
 	}
-	switch l[0] {
+	if n < 0 && typ != ':' {
+		s.nilReply = true
+		return nil
+	}
+	switch typ {
 	case ':':
 		s.integer = n
 		return nil
-	case '$':
-		if n < 0 {
-			s.nilReply = true
-			return nil
-		}
+	case '$', '=':
 		s.leaves++
 		s.bytes += n
 		return x.skip(int(n) + 2)
-	case '*':
-		if n < 0 {
-			s.nilReply = true
-			return nil
+	case '!':
+		text, err := x.take(int(n))
+		if err != nil {
+			return err
 		}
+		return replyError(text)
+	case '|', '>': // what comes beside the reply
+		var aside sum
+		for range parts(typ, n) {
+			if err := x.count(&aside); x.torn {
+				return err
+			}
+		}
+		return x.count(s)
+	case '*', '%', '~':
 		s.empty = n == 0
 		var first error
-		for range n {
+		for range parts(typ, n) {
 			if err := x.count(s); err != nil {
 				if x.torn {
 					return err
@@ -174,7 +189,27 @@ func (x *wire) count(s *sum) error {
 		}
 		return first
 	}
-	return x.lost(fmt.Errorf("a reply of the unknown type %q", l[0]))
+	return x.lost(fmt.Errorf("a reply of the unknown type %q", typ))
+}
+
+// parts is how many replies a reply of several has: those of a map are names and values in turns.
+func parts(typ byte, n int64) int64 {
+	if typ == '%' || typ == '|' {
+		return 2 * n
+	}
+	return n
+}
+
+// take reads a text of n bytes and its line end.
+func (x *wire) take(n int) (string, error) {
+	for x.w-x.r < n+2 {
+		if err := x.more(); err != nil {
+			return "", x.lost(err)
+		}
+	}
+	s := string(x.in[x.r : x.r+n])
+	x.r += n + 2
+	return s, nil
 }
 
 // skip takes n bytes: they are in the client's memory, nobody looks at them.
@@ -199,39 +234,44 @@ func (x *wire) value() (any, error) {
 	if len(l) == 0 {
 		return nil, x.lost(errors.New("an empty header of a reply"))
 	}
-	switch l[0] {
+	typ := l[0]
+	switch typ {
 	case '-':
 		return nil, replyError(string(l[1:]))
-	case '+':
+	case '+', ',', '#', '(':
 		return string(l[1:]), nil
+	case '_':
+		return nil, nil
 	}
-	typ := l[0]
 	n, err := number(l)
 	if err != nil {
 		return nil, x.lost(err)
+	}
+	if n < 0 && typ != ':' {
+		return nil, nil
 	}
 	switch typ {
 	case ':':
 		return n, nil
 	case '$':
-		if n < 0 {
-			return nil, nil
+		text, err := x.take(int(n))
+		return any(text), err
+	case '=': // a text behind its kind, as in "txt:"
+		text, err := x.take(int(n))
+		if _, rest, ok := strings.Cut(text, ":"); ok {
+			text = rest
 		}
-		for x.w-x.r < int(n)+2 {
-			if err := x.more(); err != nil {
-				return nil, x.lost(err)
-			}
+		return any(text), err
+	case '!':
+		text, err := x.take(int(n))
+		if err != nil {
+			return nil, err
 		}
-		s := string(x.in[x.r : x.r+int(n)])
-		x.r += int(n) + 2
-		return s, nil
-	case '*':
-		if n < 0 {
-			return nil, nil
-		}
+		return nil, replyError(text)
+	case '*', '%', '~', '|', '>':
 		var out []any
 		var first error
-		for range n {
+		for range parts(typ, n) {
 			v, err := x.value()
 			if err != nil {
 				if x.torn {
@@ -240,6 +280,9 @@ func (x *wire) value() (any, error) {
 				first = err
 			}
 			out = append(out, v)
+		}
+		if typ == '|' || typ == '>' { // what comes beside the reply
+			return x.value()
 		}
 		return out, first
 	}

@@ -80,6 +80,11 @@ func (s *system) login(x *wire) error {
 			return err
 		}
 	}
+	if s.opt.Protocol == 3 {
+		if _, err := x.call("HELLO", "3"); err != nil {
+			return &driver.Error{Class: driver.Other, Code: "NOPROTO", Err: fmt.Errorf("the server does not offer RESP3: %w", err), Hint: "leave protocol out"}
+		}
+	}
 	if _, err := x.call("SELECT", strconv.Itoa(s.opt.DB)); err != nil {
 		return err
 	}
