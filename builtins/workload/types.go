@@ -42,7 +42,8 @@ func Types() []*spec.WorkloadType {
 			Resolve: resolveWith(dockerMix), Params: []spec.Param{
 				{Name: "mix", Kind: spec.KindString, Required: true, OneOf: dockerNames(), Doc: "w1 insert, w2 read, w3 90/10 read/update, w4 50/50, w5 10/90, w6 update"},
 				{Name: "records", Kind: spec.KindInt, Default: int64(500_000), Doc: "rows loaded before the first trial", Check: spec.AtLeast(1)}}},
-		{Name: "records", Doc: "A mix of operations of one's own over one table of records.", Resolve: resolveWith(recordsMix), Params: []spec.Param{
+		{Name: "records", Doc: "A mix of operations of one's own over one table of records. A read-modify-write reads a record, then updates it; a compare-and-set reads it, then changes " +
+			"its first field if that still has the value that was read: else it is a conflict, which retry tries anew. An insert-if-absent takes a new key. Operations on a record that isn't there are counted as not_found.", Resolve: resolveWith(recordsMix), Params: []spec.Param{
 			must,
 			{Name: "mix", Kind: spec.KindMap, Required: true, Doc: "weights by operation: " + strings.Join(driver.RecordActions(), ", ") + ", or a name of transactions"},
 			{Name: "fields", Kind: spec.KindAny, Default: int64(10), Doc: `fields of a record: a number, or generators by name: {"name": person_name(), "age": random_int(18, 90)}`},

@@ -16,13 +16,13 @@ func (e *env) docCommand() *cobra.Command {
 			r := builtins.Registry()
 			if len(a) == 0 {
 				for _, s := range r.Systems {
-					fmt.Fprintf(e.stdout, "%-20s %s\n", s.Name, s.Doc)
+					fmt.Fprintf(e.stdout, "%-26s %s\n", s.Name, s.Doc)
 				}
 				for _, w := range r.Workloads {
-					fmt.Fprintf(e.stdout, "%-20s %s\n", "workload."+w.Name, w.Doc)
+					fmt.Fprintf(e.stdout, "%-26s %s\n", "workload."+w.Name, w.Doc)
 				}
 				for _, v := range r.Values {
-					fmt.Fprintf(e.stdout, "%-20s %s\n", v.Name, v.Doc)
+					fmt.Fprintf(e.stdout, "%-26s %s\n", v.Name, v.Doc)
 				}
 				return nil
 			}

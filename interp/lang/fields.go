@@ -232,7 +232,7 @@ func (r *resolver) build(t [fields]int32, where func(f int) (site, argument)) *s
 	}
 	m.Verify, _ = r.value(fVerify, t[fVerify]).(int64)
 	if m.Verify > 0 && !work.Verifies {
-		bad(fVerify, fmt.Sprintf("verify needs operations on records, whose writes can be read back: workload %s has none", work.Type), "workload.records, ycsb and mix can be verified")
+		bad(fVerify, fmt.Sprintf("verify needs operations that are on records, whose writes can be read back: those of workload %s are not", work.Type), "workload.records without transactions, ycsb and mix can be verified")
 	} else if m.Verify > 0 && !work.Modifies {
 		bad(fVerify, fmt.Sprintf("verify has nothing to do: workload %s does not write", work.Type), "")
 	}
