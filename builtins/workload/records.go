@@ -12,8 +12,11 @@ import (
 
 // recordsMix reads the parameters of workload.records.
 func recordsMix(p map[string]any) (mix, error) {
-	m := mix{updates: int(p["update_fields"].(int64)), scanMax: p["scan_max"].(int64), dist: p["keys"].(map[string]any),
+	m := mix{updates: int(p["update_fields"].(int64)), scanMax: min(100, p["records"].(int64)), dist: p["keys"].(map[string]any),
 		table: driver.Table{Name: p["table"].(string), Key: "id", Rows: p["records"].(int64)}}
+	if n, given := p["scan_max"].(int64); given {
+		m.scanMax = n
+	}
 	gens, typed := p["fields"].(map[string]any)
 	switch b := p["field_bytes"].(type) {
 	case int64:

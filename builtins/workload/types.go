@@ -26,6 +26,8 @@ func Types() []*spec.WorkloadType {
 	scan := spec.Param{Name: "scan_max", Kind: spec.KindInt, Default: int64(100), Doc: "longest scan in rows; lengths are uniform from 1", Check: spec.AtLeast(1)}
 	ycsbRecords := records
 	ycsbRecords.Default = int64(1000)
+	ownScan := scan
+	ownScan.Default, ownScan.Doc = nil, "longest scan in rows; lengths are uniform from 1; 100 without, or as many as there are records"
 	must := records
 	must.Required = true
 	return []*spec.WorkloadType{
@@ -50,7 +52,7 @@ func Types() []*spec.WorkloadType {
 			{Name: "field_bytes", Kind: spec.KindAny, Default: int64(100), Doc: "bytes of a field, or a dict of field names and bytes in place of fields"},
 			{Name: "keys", Kind: spec.KindValue, Value: distributions(), Default: map[string]any{"$": "uniform"}, Doc: "which keys operations take"},
 			{Name: "update_fields", Kind: spec.KindInt, Default: int64(1), Doc: "fields that an update changes: one at random, or the first ones when there are several", Check: spec.AtLeast(1)},
-			scan,
+			ownScan,
 			{Name: "indexes", Kind: spec.KindList, Doc: "fields with an index of their own. A read-by-index takes the records that have the value with which a drawn record was made, of the first of them; when none is left, it is not found"},
 			{Name: "index_limit", Kind: spec.KindInt, Default: int64(10), Doc: "most records that a read-by-index takes", Check: spec.Between(1, 100_000)},
 			{Name: "batch", Kind: spec.KindInt, Default: int64(10), Doc: "records of a batch-read and a batch-insert, which are one operation each", Check: spec.Between(2, 500)},

@@ -150,9 +150,11 @@ func TextArgs(action Action, op *Op, add func(v []byte)) {
 			add(key)
 			all(op.Values[i*n : (i+1)*n])
 		}
-	default: // by key
+	case Insert, InsertIfAbsent:
 		add(op.Key)
 		all(op.Values)
+	default: // by key; values may be there from the operation before
+		add(op.Key)
 	}
 }
 

@@ -60,6 +60,8 @@ func (c *Config) actions(t *testing.T, sys driver.System) {
 		bytes int64 // -1: not looked at
 	}{
 		{"read", driver.Op{Type: read, Key: []byte(key(5))}, 1, rowBytes},
+		{"read with values of the operation before", driver.Op{Type: read, Key: []byte(key(5)), Fields: []int{1}, Values: fresh[:1]}, 1, rowBytes},
+		{"scan with values of the operation before", driver.Op{Type: scan, Key: []byte(key(10)), Limit: 3, Values: fresh[:1]}, 3, -1},
 		{"read of a missing row", driver.Op{Type: read, Key: []byte("nobody")}, 0, 0},
 		{"update", driver.Op{Type: update, Key: []byte(key(5)), Fields: []int{1}, Values: [][]byte{[]byte("new \\ ' \" é")}}, 1, -1},
 		{"update that changes nothing", driver.Op{Type: update, Key: []byte(key(5)), Fields: []int{1}, Values: [][]byte{[]byte("new \\ ' \" é")}}, 1, -1},
@@ -68,7 +70,7 @@ func (c *Config) actions(t *testing.T, sys driver.System) {
 		{"read of the inserted row", driver.Op{Type: read, Key: []byte(key(9000))}, 1, rowBytes},
 		{"scan", driver.Op{Type: scan, Key: []byte(key(10)), Limit: 7}, 7, 7 * (rowBytes + 10)},
 		{"scan at the end", driver.Op{Type: scan, Key: []byte(key(rows - 2)), Limit: 7}, 3, -1},
-		{"delete", driver.Op{Type: del, Key: []byte(key(9000))}, 1, -1},
+		{"delete", driver.Op{Type: del, Key: []byte(key(9000)), Values: fresh[:2]}, 1, -1},
 		{"delete of a missing row", driver.Op{Type: del, Key: []byte(key(9000))}, 0, -1},
 		{"read-modify-write", driver.Op{Type: readModifyWrite, Key: []byte(key(6)), Fields: []int{1}, Values: [][]byte{[]byte("six")}}, 1, rowBytes},
 		{"read-modify-write of a missing row", driver.Op{Type: readModifyWrite, Key: []byte("nobody"), Fields: []int{1}, Values: [][]byte{[]byte("x")}}, 0, 0},
