@@ -28,13 +28,10 @@ type session struct {
 	rawDest     []any // pointers to raw
 }
 
-// opStatements are the statements of one operation type; those that its action doesn't need are empty.
+// opStatements are the statements of one operation type.
 type opStatements struct {
-	action      driver.Action
-	columns     int // of a row that is read
-	read, write *gocql.Query
-	updates     []*gocql.Query // of one field, by field
-	insert      string         // of each row of a batch
+	driver.Prepared[gocql.Query]
+	insert string // of each row of a batch
 }
 
 func (s *system) Session(ctx context.Context, level spec.Level) (driver.Session, error) {
@@ -72,35 +69,28 @@ func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
 		}
 	}
 	for _, op := range w.All() {
-		o := opStatements{action: op.Action}
-		if op.Action == driver.Transaction { // what it does are the statements and the calls
-			s.ops = append(s.ops, o)
-			continue
-		}
-		t := &w.Tables[op.Table]
-		batch := op.Action == driver.BatchInsert
-		if batch { // of statements that are one row each
+		var o opStatements
+		action := op.Action
+		if action == driver.BatchInsert { // of statements that are one row each
 			op.Action = driver.Insert
 		}
-		texts, err := s.s.dialect().RecordStatements(t, op)
+		var err error
+		o.Prepared, err = driver.PrepareRecord(s.s.dialect(), w, op, func(st driver.RecordStatement, reads bool) (*gocql.Query, error) {
+			level := s.write
+			if reads {
+				level = s.read
+			}
+			if action == driver.BatchInsert {
+				o.insert = st.Text
+			}
+			return s.c.Query(st.Text).Consistency(level).SerialConsistency(s.serial), nil
+		})
 		if err != nil {
 			return err
 		}
-		query := func(st driver.RecordStatement, c gocql.Consistency) *gocql.Query {
-			if st.Text == "" {
-				return nil
-			}
-			return s.c.Query(st.Text).Consistency(c).SerialConsistency(s.serial)
-		}
-		o.columns, o.read, o.write = texts.Columns, query(texts.Read, s.read), query(texts.Write, s.write)
-		for _, st := range texts.Updates {
-			o.updates = append(o.updates, query(st, s.write))
-		}
-		if batch {
-			o.insert = texts.Write.Text
-		}
-		if o.columns > len(s.vals) {
-			s.vals = make([][]byte, o.columns)
+		o.Action = action
+		if o.Columns > len(s.vals) {
+			s.vals = make([][]byte, o.Columns)
 			s.dest = nil
 			for i := range s.vals {
 				s.dest = append(s.dest, &s.vals[i])
@@ -112,10 +102,10 @@ func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
 }
 
 // Do performs one operation. Its context is what ends it: the protocol has no way to end a request on the server.
-func (s *session) Do(ctx context.Context, op *driver.Op, reply *driver.Reply) (err error) {
+func (s *session) Do(ctx context.Context, op *driver.Op, reply *driver.Reply) error {
 	o := &s.ops[op.Type]
-	if o.read != nil {
-		action := o.action
+	if o.Read != nil {
+		action := o.Action
 		s.args = s.args[:0]
 		if action == driver.ReadModifyWrite {
 			s.args = append(s.args, op.Key)
@@ -130,15 +120,13 @@ func (s *session) Do(ctx context.Context, op *driver.Op, reply *driver.Reply) (e
 	if o.insert != "" {
 		return s.inserts(ctx, o, op, reply)
 	}
-	q := o.write
-	if q == nil {
-		if q, err = driver.UpdateOf(o.updates, op); err != nil {
-			return err
-		}
+	q, err := o.WriteOf(op)
+	if err != nil {
+		return err
 	}
 	s.args = s.args[:0]
-	driver.TextArgs(o.action, op, s.text)
-	if o.action == driver.InsertIfAbsent || o.action == driver.UpdateIf {
+	driver.TextArgs(o.Action, op, s.text)
+	if o.Action == driver.InsertIfAbsent || o.Action == driver.UpdateIf {
 		return s.conditional(ctx, q, reply)
 	}
 	// Cassandra doesn't say whether there was a row.
@@ -164,7 +152,7 @@ func (s *session) inserts(ctx context.Context, o *opStatements, op *driver.Op, r
 	b := s.c.Batch(gocql.UnloggedBatch).Consistency(s.write)
 	n := len(op.Values) / len(op.Keys)
 	s.args = s.args[:0]
-	driver.TextArgs(o.action, op, s.text)
+	driver.TextArgs(o.Action, op, s.text)
 	for i := range op.Keys {
 		b = b.Query(o.insert, s.args[i*(n+1):(i+1)*(n+1)]...)
 	}
@@ -177,13 +165,13 @@ func (s *session) inserts(ctx context.Context, o *opStatements, op *driver.Op, r
 
 // rows runs a read and takes all its rows.
 func (s *session) rows(ctx context.Context, o *opStatements, reply *driver.Reply) error {
-	it := o.read.Bind(s.args...).IterContext(ctx)
+	it := o.Read.Bind(s.args...).IterContext(ctx)
 	if reply.Keep {
 		s.kept = s.kept[:0]
 	}
-	for it.Scan(s.dest[:o.columns]...) {
+	for it.Scan(s.dest[:o.Columns]...) {
 		reply.Rows++
-		for i := range s.vals[:o.columns] {
+		for i := range s.vals[:o.Columns] {
 			reply.Bytes += int64(len(s.vals[i]))
 			if reply.Keep {
 				s.kept = append(s.kept, s.vals[i])

@@ -19,7 +19,7 @@ type session struct {
 	node  int
 	id    int64 // of the connection on its server
 	c     *conn
-	ops   []opStatements
+	ops   []driver.Prepared[prepared]
 	all   []sql.Stmt
 	args  []sql.NamedValue
 	text  func([]byte) // adds to args
@@ -30,13 +30,6 @@ type session struct {
 	arena []byte // of kept values
 
 	running driver.Running
-}
-
-// opStatements are the statements of one operation type; those that its action doesn't need are nil.
-type opStatements struct {
-	action      driver.Action
-	read, write *prepared
-	updates     []*prepared // of one field, by field
 }
 
 // prepared is a statement of the server.
@@ -93,7 +86,9 @@ func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``"
 
 func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
 	for _, op := range w.All() {
-		o, err := s.prepareOp(ctx, w, op)
+		o, err := driver.PrepareRecord(&dialect, w, op, func(st driver.RecordStatement, reads bool) (*prepared, error) {
+			return s.prepare(ctx, reads, "%s", st.Text)
+		})
 		if err != nil {
 			return fmt.Errorf("preparing %s: %w", op.Name, err)
 		}
@@ -125,30 +120,6 @@ var dialect = driver.Dialect{System: "MySQL", Quote: quote, Mark: func(int) stri
 		return quoted + " = " + mark
 	}}
 
-func (s *session) prepareOp(ctx context.Context, w *driver.Workload, op driver.OpType) (o opStatements, err error) {
-	o.action = op.Action
-	if op.Action == driver.Transaction {
-		return o, nil // its statements are prepared apart
-	}
-	texts, err := dialect.RecordStatements(&w.Tables[op.Table], op)
-	if err != nil {
-		return o, err
-	}
-	prepare := func(query bool, st driver.RecordStatement) *prepared {
-		if err != nil || st.Text == "" {
-			return nil
-		}
-		var p *prepared
-		p, err = s.prepare(ctx, query, "%s", st.Text)
-		return p
-	}
-	o.read, o.write = prepare(true, texts.Read), prepare(false, texts.Write)
-	for _, st := range texts.Updates {
-		o.updates = append(o.updates, prepare(false, st))
-	}
-	return o, err
-}
-
 func (s *session) Do(_ context.Context, op *driver.Op, reply *driver.Reply) error {
 	if reply.Keep {
 		s.kept.Reset()
@@ -165,28 +136,25 @@ func (s *session) Do(_ context.Context, op *driver.Op, reply *driver.Reply) erro
 
 func (s *session) do(op *driver.Op, reply *driver.Reply) error {
 	o := &s.ops[op.Type]
-	if o.action == driver.ReadModifyWrite {
+	if o.Action == driver.ReadModifyWrite {
 		s.args = s.args[:0]
 		s.arg(op.Key)
-		if err := s.read(o.read, reply); err != nil || reply.Rows == 0 {
+		if err := s.read(o.Read, reply); err != nil || reply.Rows == 0 {
 			return err
 		}
 		reply.Rows = 0
-	} else if o.read != nil {
-		s.bind(o.action, op)
-		if driver.HasLimit(o.action) {
+	} else if o.Read != nil {
+		s.bind(o.Action, op)
+		if driver.HasLimit(o.Action) {
 			s.arg(int64(op.Limit))
 		}
-		return s.read(o.read, reply)
+		return s.read(o.Read, reply)
 	}
-	st := o.write
-	if st == nil {
-		var err error
-		if st, err = driver.UpdateOf(o.updates, op); err != nil {
-			return err
-		}
+	st, err := o.WriteOf(op)
+	if err != nil {
+		return err
 	}
-	s.bind(o.action, op)
+	s.bind(o.Action, op)
 	return s.write(st, reply)
 }
 

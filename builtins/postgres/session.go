@@ -18,7 +18,7 @@ type session struct {
 	c      *pgconn.PgConn
 	x      *wire
 	block  *blocking // below x, when there are few clients; else nil
-	ops    []opStatements
+	ops    []driver.Prepared[statement]
 	number int           // of prepared statements
 	limit  []byte        // text of a scan's limit
 	arg    func([]byte)  // adds an argument to the request
@@ -27,13 +27,6 @@ type session struct {
 	kept   driver.Result // values of a read that asked for them
 
 	running driver.Running
-}
-
-// opStatements are the statements of one operation type; those that its action doesn't need are nil.
-type opStatements struct {
-	action      driver.Action
-	read, write *statement
-	updates     []*statement // of one field, by field
 }
 
 func newSession(c *pgconn.PgConn) *session { return &session{c: c} }
@@ -58,7 +51,12 @@ func (s *session) level(ctx context.Context, asked spec.Level) (got spec.Level, 
 
 func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
 	for _, op := range w.All() {
-		st, err := s.prepareOp(ctx, w, op)
+		st, err := driver.PrepareRecord(&dialect, w, op, func(st driver.RecordStatement, _ bool) (*statement, error) {
+			s.number++
+			name := "s" + strconv.Itoa(s.number)
+			_, err := s.c.Prepare(ctx, name, st.Text, nil)
+			return newStatement(name, st.Params), wrap(err)
+		})
 		if err != nil {
 			return fmt.Errorf("preparing %s: %w", op.Name, err)
 		}
@@ -86,33 +84,6 @@ func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
 var dialect = driver.Dialect{System: "PostgreSQL", Quote: quote, Mark: func(i int) string { return "$" + strconv.Itoa(i) },
 	IfAbsent: [2]string{"INSERT", " ON CONFLICT DO NOTHING"}, If: " AND "}
 
-func (s *session) prepareOp(ctx context.Context, w *driver.Workload, op driver.OpType) (o opStatements, err error) {
-	o.action = op.Action
-	if op.Action == driver.Transaction {
-		return o, nil // its statements are prepared apart
-	}
-	texts, err := dialect.RecordStatements(&w.Tables[op.Table], op)
-	if err != nil {
-		return o, err
-	}
-	prepare := func(st driver.RecordStatement) *statement {
-		if err != nil || st.Text == "" {
-			return nil
-		}
-		s.number++
-		name := "s" + strconv.Itoa(s.number)
-		if _, perr := s.c.Prepare(ctx, name, st.Text, nil); perr != nil {
-			err = wrap(perr)
-		}
-		return newStatement(name, st.Params)
-	}
-	o.read, o.write = prepare(texts.Read), prepare(texts.Write)
-	for _, st := range texts.Updates {
-		o.updates = append(o.updates, prepare(st))
-	}
-	return o, err
-}
-
 func (s *session) Do(_ context.Context, op *driver.Op, reply *driver.Reply) error {
 	if reply.Keep {
 		s.kept.Reset()
@@ -129,8 +100,8 @@ func (s *session) Do(_ context.Context, op *driver.Op, reply *driver.Reply) erro
 
 func (s *session) do(op *driver.Op, reply *driver.Reply) error {
 	o := &s.ops[op.Type]
-	if o.action == driver.ReadModifyWrite {
-		s.x.begin(o.read)
+	if o.Action == driver.ReadModifyWrite {
+		s.x.begin(o.Read)
 		s.x.arg(op.Key)
 		if err := s.x.do(reply); err != nil || reply.Rows == 0 {
 			return err
@@ -140,27 +111,25 @@ func (s *session) do(op *driver.Op, reply *driver.Reply) error {
 		reply.Rows -= read.Rows // what the update changed
 		return err
 	}
-	if o.read == nil {
+	if o.Read == nil {
 		return s.write(o, op, reply)
 	}
-	s.x.begin(o.read)
-	driver.TextArgs(o.action, op, s.arg)
-	if driver.HasLimit(o.action) {
+	s.x.begin(o.Read)
+	driver.TextArgs(o.Action, op, s.arg)
+	if driver.HasLimit(o.Action) {
 		s.limit = strconv.AppendInt(s.limit[:0], int64(op.Limit), 10)
 		s.x.arg(s.limit)
 	}
 	return s.x.do(reply)
 }
 
-func (s *session) write(o *opStatements, op *driver.Op, reply *driver.Reply) (err error) {
-	st := o.write
-	if st == nil {
-		if st, err = driver.UpdateOf(o.updates, op); err != nil {
-			return err
-		}
+func (s *session) write(o *driver.Prepared[statement], op *driver.Op, reply *driver.Reply) error {
+	st, err := o.WriteOf(op)
+	if err != nil {
+		return err
 	}
 	s.x.begin(st)
-	driver.TextArgs(o.action, op, s.arg)
+	driver.TextArgs(o.Action, op, s.arg)
 	return s.x.do(reply)
 }
 

@@ -11,7 +11,7 @@ import (
 // session is one client's connection.
 type session struct {
 	d       *db
-	ops     []opStatements
+	ops     []driver.Prepared[stmt]
 	all     []*stmt
 	scratch []byte
 	stmts   []prepared    // of transactions
@@ -23,14 +23,6 @@ type session struct {
 	boundTo  *stmt
 	bound    int
 	boundErr error
-}
-
-// opStatements are the statements of one operation type; those that its action doesn't need are nil.
-type opStatements struct {
-	action      driver.Action
-	read, write *stmt
-	updates     []*stmt // of one field, by field
-	columns     int     // of a row that is read
 }
 
 func (s *session) Level(_ context.Context, asked spec.Level) (string, error) {
@@ -88,54 +80,38 @@ func newSession(d *db) *session {
 // dialect is SQLite's way to write the actions on records.
 var dialect = driver.Dialect{System: "SQLite", Quote: quote, Mark: func(int) string { return "?" }, IfAbsent: [2]string{"INSERT", " ON CONFLICT DO NOTHING"}, If: " AND "}
 
-func (s *session) prepareOp(w *driver.Workload, op driver.OpType) (o opStatements, err error) {
-	o.action = op.Action
-	if op.Action == driver.Transaction {
-		return o, nil // its statements are prepared apart
-	}
-	t := &w.Tables[op.Table]
-	texts, err := dialect.RecordStatements(t, op)
-	if err != nil {
-		return o, err
-	}
-	o.columns = texts.Columns
+func (s *session) prepareOp(w *driver.Workload, op driver.OpType) (driver.Prepared[stmt], error) {
 	size := 64 // keys
-	for _, f := range t.Fields {
-		size += f.Bytes
-	}
-	prepare := func(text driver.RecordStatement) *stmt {
-		if err != nil || text.Text == "" {
-			return nil
+	if op.Action != driver.Transaction {
+		for _, f := range w.Tables[op.Table].Fields {
+			size += f.Bytes
 		}
-		var st *stmt
-		if st, err = s.d.prepare(text.Text, size*max(op.Batch, 1)); err == nil {
+	}
+	return driver.PrepareRecord(&dialect, w, op, func(text driver.RecordStatement, _ bool) (*stmt, error) {
+		st, err := s.d.prepare(text.Text, size*max(op.Batch, 1))
+		if err == nil {
 			s.all = append(s.all, st)
 		}
-		return st
-	}
-	o.read, o.write = prepare(texts.Read), prepare(texts.Write)
-	for _, text := range texts.Updates {
-		o.updates = append(o.updates, prepare(text))
-	}
-	return o, err
+		return st, err
+	})
 }
 
 func (s *session) Do(_ context.Context, op *driver.Op, reply *driver.Reply) error {
 	s.d.cut.Store(false)
 	o := &s.ops[op.Type]
-	if o.read != nil {
-		action := o.action
+	if o.Read != nil {
+		action := o.Action
 		if action == driver.ReadModifyWrite {
 			action = driver.Read
 		}
-		if err := s.read(o, action, op, reply); err != nil || reply.Rows == 0 || o.action == action {
+		if err := s.read(o, action, op, reply); err != nil || reply.Rows == 0 || o.Action == action {
 			return err
 		}
 	}
 	return s.write(o, op, reply)
 }
 
-// bind binds the texts of an operation; what fails is told by the next step.
+// bind binds the texts of an operation and gives how many they are.
 func (s *session) bind(st *stmt, a driver.Action, op *driver.Op) (n int, err error) {
 	s.bound, s.boundTo, s.boundErr = 0, st, nil
 	driver.TextArgs(a, op, s.text)
@@ -143,15 +119,10 @@ func (s *session) bind(st *stmt, a driver.Action, op *driver.Op) (n int, err err
 }
 
 // read runs a query and copies every value, as a client that used them would.
-func (s *session) read(o *opStatements, a driver.Action, op *driver.Op, reply *driver.Reply) error {
-	st, columns := o.read, o.columns
+func (s *session) read(o *driver.Prepared[stmt], a driver.Action, op *driver.Op, reply *driver.Reply) error {
+	st, columns := o.Read, o.Columns
 	defer st.reset()
-	n, err := 1, error(nil)
-	if a == driver.Read { // the values are those to write, of a read-modify-write
-		err = st.text(1, op.Key)
-	} else {
-		n, err = s.bind(st, a, op)
-	}
+	n, err := s.bind(st, a, op)
 	if err == nil && driver.HasLimit(a) {
 		err = st.integer(n+1, int64(op.Limit))
 	}
@@ -193,15 +164,13 @@ func (s *session) keep(st *stmt, columns int, reply *driver.Reply) error {
 	}
 }
 
-func (s *session) write(o *opStatements, op *driver.Op, reply *driver.Reply) (err error) {
-	st := o.write
-	if st == nil {
-		if st, err = driver.UpdateOf(o.updates, op); err != nil {
-			return err
-		}
+func (s *session) write(o *driver.Prepared[stmt], op *driver.Op, reply *driver.Reply) error {
+	st, err := o.WriteOf(op)
+	if err != nil {
+		return err
 	}
 	defer st.reset()
-	if _, err := s.bind(st, o.action, op); err != nil {
+	if _, err := s.bind(st, o.Action, op); err != nil {
 		return err
 	}
 	if _, err := st.step(); err != nil {

@@ -23,11 +23,10 @@ func profileParams() []spec.Param {
 // profile is the load.Workload of a user profile of cassandra-stress.
 type profile struct {
 	*cstress.Profile
-	ops        []*cstress.Query
-	bounds     []uint64
+	ops []*cstress.Query
+	turns
 	records    int64 // to load
 	population partitions
-	clustering cstress.Distribution
 	text       string
 }
 
@@ -163,14 +162,13 @@ func (w *profile) client() *profileClient { return &profileClient{w: w, walker: 
 
 // profileClient is one client's generator, and the program of its operation.
 type profileClient struct {
-	w         *profile
-	walker    *cstress.Walker
-	op        int
-	remaining int64 // operations of the same kind that are still to come
-	args      []driver.Arg
-	rows      int // that args are for
-	arena     []byte
-	res       driver.Result
+	w      *profile
+	walker *cstress.Walker
+	turn
+	args  []driver.Arg
+	rows  int // that args are for
+	arena []byte
+	res   driver.Result
 }
 
 func (c *profileClient) reset() {
@@ -196,11 +194,7 @@ func (c *profileClient) arg(v []byte) driver.Arg {
 
 func (c *profileClient) Next(r *load.Rand, op *driver.Op) {
 	w := c.w
-	if len(w.ops) > 1 && c.remaining == 0 {
-		c.remaining, c.op = w.clustering.Draw(r), pick(w.bounds, r)
-	}
-	c.remaining--
-	op.Type, op.Program = c.op, c
+	op.Type, op.Program = w.next(&c.turn, r), c
 	c.reset()
 	q := w.ops[c.op]
 	if q == w.Insert {

@@ -49,16 +49,35 @@ func stressParams() []spec.Param {
 
 // stress is the load.Workload of cassandra-stress' predefined commands.
 type stress struct {
-	ops        []string
-	bounds     []uint64
+	ops []string
+	turns
 	tables     []driver.Table
 	statements []driver.Statement // parallel to ops
 	rows       *cstress.Rows
 	columns    int
 	maxBytes   int
 	population partitions
-	clustering cstress.Distribution
 	add        cstress.Distribution
+}
+
+// turns draws which operation a client does: so many of the same kind follow one another.
+type turns struct {
+	bounds     []uint64
+	clustering cstress.Distribution
+}
+
+// turn is where a client is.
+type turn struct {
+	op        int
+	remaining int64 // operations of the same kind that are still to come
+}
+
+func (t *turns) next(c *turn, r *load.Rand) int {
+	if len(t.bounds) > 1 && c.remaining == 0 {
+		c.remaining, c.op = t.clustering.Draw(r), pick(t.bounds, r)
+	}
+	c.remaining--
+	return c.op
 }
 
 // partitions draws which partitions operations take, as numbers from 1.
@@ -274,22 +293,17 @@ func (w *stress) Client(int) load.Generator {
 
 // stressClient is one client's generator, and the program of its operation.
 type stressClient struct {
-	w         *stress
-	op        int
-	remaining int64 // operations of the same kind that are still to come
-	key       []byte
-	values    [][]byte
-	args      []driver.Arg
-	res       driver.Result
+	w *stress
+	turn
+	key    []byte
+	values [][]byte
+	args   []driver.Arg
+	res    driver.Result
 }
 
 func (c *stressClient) Next(r *load.Rand, op *driver.Op) {
 	w := c.w
-	if len(w.ops) > 1 && c.remaining == 0 {
-		c.remaining, c.op = w.clustering.Draw(r), pick(w.bounds, r)
-	}
-	c.remaining--
-	op.Type, op.Program = c.op, c
+	op.Type, op.Program = w.next(&c.turn, r), c
 	seed := w.population.draw(r)
 	op.ID = seed - 1
 	c.key = w.rows.AppendKey(c.key[:0], seed)

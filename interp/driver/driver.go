@@ -10,7 +10,7 @@
 //	Workload  tables and operation types, as data: what Prepare gets
 //	Op, Reply one operation, reused by its client: no allocation per operation
 //	Statement, Transactor, Program   transactions in the system's own language (statement.go)
-//	Dialect, RecordStatements        actions on records in SQL and its like (recordsql.go)
+//	Dialect, PrepareRecord           actions on records in SQL and its like (recordsql.go)
 //	InspectTables, TLSConfig, Running   what drivers have in common (dataset.go, options.go, running.go)
 //	Error     every failure, classed; predicates in errors.go
 //

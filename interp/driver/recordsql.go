@@ -161,10 +161,48 @@ func TextArgs(action Action, op *Op, add func(v []byte)) {
 // HasLimit says whether a statement of the action has the operation's limit as its last parameter.
 func HasLimit(a Action) bool { return a == Scan || a == ReadByIndex }
 
-// UpdateOf picks the update that an operation of no fixed set of fields does.
-func UpdateOf[S any](updates []S, op *Op) (s S, err error) {
-	if len(op.Fields) != 1 || op.Fields[0] >= len(updates) {
-		return s, &Error{Class: Other, Err: fmt.Errorf("an update of %d fields was not prepared", len(op.Fields))}
+// A Prepared is an operation type whose statements a session has prepared, each as an S; those that it doesn't need are nil. Of a transaction it has
+// none: its program's are prepared apart.
+type Prepared[S any] struct {
+	Action      Action
+	Read, Write *S
+	Columns     int // of a row that is read
+	updates     []*S
+}
+
+// PrepareRecord has the statements of an operation type prepared.
+func PrepareRecord[S any](d *Dialect, w *Workload, op OpType, prepare func(st RecordStatement, reads bool) (*S, error)) (out Prepared[S], err error) {
+	out.Action = op.Action
+	if op.Action == Transaction {
+		return out, nil
 	}
-	return updates[op.Fields[0]], nil
+	texts, err := d.RecordStatements(&w.Tables[op.Table], op)
+	if err != nil {
+		return out, err
+	}
+	out.Columns = texts.Columns
+	one := func(st RecordStatement, reads bool) *S {
+		if err != nil || st.Text == "" {
+			return nil
+		}
+		var s *S
+		s, err = prepare(st, reads)
+		return s
+	}
+	out.Read, out.Write = one(texts.Read, true), one(texts.Write, false)
+	for _, st := range texts.Updates {
+		out.updates = append(out.updates, one(st, false))
+	}
+	return out, err
+}
+
+// WriteOf is the statement that writes: where the operation type leaves open which field an update changes, that of the operation's.
+func (p *Prepared[S]) WriteOf(op *Op) (*S, error) {
+	if p.Write != nil {
+		return p.Write, nil
+	}
+	if len(op.Fields) != 1 || op.Fields[0] >= len(p.updates) {
+		return nil, &Error{Class: Other, Err: fmt.Errorf("an update of %d fields was not prepared", len(op.Fields))}
+	}
+	return p.updates[op.Fields[0]], nil
 }
