@@ -16,13 +16,13 @@ type keyspace struct {
 	next  atomic.Int64
 	acked atomic.Int64
 	low   atomic.Int64
-	done  [window]atomic.Bool
-	mu    sync.Mutex // of advancing acked; never waited for
+	done  [window / 32]atomic.Uint32 // a bit for each of the last numbers
+	mu    sync.Mutex                 // of advancing acked; never waited for
 }
 
 func (k *keyspace) reset(rows int64) {
 	for i := range k.done {
-		k.done[i].Store(false)
+		k.done[i].Store(0)
 	}
 	k.next.Store(rows)
 	k.acked.Store(rows)
@@ -35,14 +35,25 @@ func (k *keyspace) takeAll(n int64) int64 { return k.next.Add(n) - n }
 
 // ack makes number id, and all before it that are acknowledged, readable.
 func (k *keyspace) ack(id int64) {
-	k.done[id%window].Store(true)
-	for k.done[k.acked.Load()%window].Load() && k.mu.TryLock() {
-		for a := k.acked.Load(); k.done[a%window].Load(); a++ {
-			k.done[a%window].Store(false)
+	word, bit := k.bit(id)
+	word.Or(bit)
+	for k.isDone(k.acked.Load()) && k.mu.TryLock() {
+		for a := k.acked.Load(); k.isDone(a); a++ {
+			word, bit := k.bit(a)
+			word.And(^bit)
 			k.acked.Store(a + 1)
 		}
 		k.mu.Unlock()
 	}
+}
+
+func (k *keyspace) bit(id int64) (*atomic.Uint32, uint32) {
+	return &k.done[id%window/32], 1 << (id % 32)
+}
+
+func (k *keyspace) isDone(id int64) bool {
+	word, bit := k.bit(id)
+	return word.Load()&bit != 0
 }
 
 // drop takes the lowest record away from the readers, to be deleted. When none is left it gives a number that no longer

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"sextant/interp/driver"
@@ -261,5 +263,36 @@ func TestRecordsBadInput(t *testing.T) {
 		if err != nil || w.Resizes != x.resizes || w.Modifies != x.modifies || w.Verifies != x.verifies {
 			t.Errorf("%v: %+v, %v", x.mix, w, err)
 		}
+	}
+}
+
+// Numbers that are acknowledged by many at once, in any order and in batches, become readable when all before them are, and never before; the ring is
+// used several times over.
+func TestKeyspaceOfManyClients(t *testing.T) {
+	k := new(keyspace)
+	k.reset(100)
+	const clients, rounds, batch = 8, 900, 500 // 3.6 million numbers over a ring of a million
+	var acked [clients * rounds * batch]atomic.Bool
+	var all sync.WaitGroup
+	for c := range clients {
+		all.Go(func() {
+			var r load.Rand
+			r.Seek(7, uint64(c), 0)
+			for range rounds {
+				first := k.takeAll(batch)
+				for i := range int64(batch) {
+					id := first + (i*7+int64(c))%batch // in another order
+					acked[id-100].Store(true)
+					k.ack(id)
+				}
+				if n := k.acked.Load(); n > 100 && !acked[n-101].Load() {
+					t.Errorf("%d is readable and was not acknowledged", n-1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if got, want := k.acked.Load(), int64(100+clients*rounds*batch); got != want || k.next.Load() != want {
+		t.Errorf("%d are readable, %d were taken of %d", got, k.next.Load(), want)
 	}
 }
