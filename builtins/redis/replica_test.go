@@ -152,8 +152,9 @@ func TestCluster(t *testing.T) {
 		}
 		_ = x.conn.Close()
 	}
-	if res := trialOf(t, s, "appendfsync=always", w, 4, 1, 1000); res.Total(load.OK) != 1000 || len(res.Errors) != 0 {
-		t.Errorf("records: %d of 1000, %+v", res.Total(load.OK), res.Errors)
+	// a read may meet a record that another client deletes
+	if res := trialOf(t, s, "appendfsync=always", w, 4, 1, 1000); res.Total(load.OK)+res.Total(load.NotFound) != 1000 || res.Total(load.NotFound) > 20 || len(res.Errors) != 0 {
+		t.Errorf("records: %d of 1000 and %d not found, %+v", res.Total(load.OK), res.Total(load.NotFound), res.Errors)
 	}
 	for _, tests := range []any{map[string]any{"set": int64(1), "get": int64(1), "ping": int64(1)}, "lpush"} {
 		c := sidebyside.Workload(t, "redis", map[string]any{"tests": tests, "keyspace": int64(200)})
