@@ -271,7 +271,7 @@ func TestRecordsBadInput(t *testing.T) {
 func TestKeyspaceOfManyClients(t *testing.T) {
 	k := new(keyspace)
 	k.reset(100)
-	const clients, rounds, batch = 8, 900, 500 // 3.6 million numbers over a ring of a million
+	const clients, rounds, batch = 8, 600, 500 // 2.4 million numbers over a ring of a million
 	var acked [clients * rounds * batch]atomic.Bool
 	var all sync.WaitGroup
 	for c := range clients {
@@ -294,5 +294,30 @@ func TestKeyspaceOfManyClients(t *testing.T) {
 	all.Wait()
 	if got, want := k.acked.Load(), int64(100+clients*rounds*batch); got != want || k.next.Load() != want {
 		t.Errorf("%d are readable, %d were taken of %d", got, k.next.Load(), want)
+	}
+}
+
+// An insert that hangs holds back what is readable, and nothing else: when it comes, all that was acknowledged meanwhile is, however much that is.
+func TestKeyspaceBehindAStall(t *testing.T) {
+	k := new(keyspace)
+	k.reset(10)
+	stalled := k.take()
+	var last int64
+	for range 2*window + window/2 {
+		last = k.take()
+		k.ack(last)
+	}
+	if n := k.acked.Load(); n != stalled {
+		t.Fatalf("%d are readable before number %d is acknowledged", n, stalled)
+	}
+	if k.ack(stalled); k.acked.Load() != last+1 || len(k.far) != 0 {
+		t.Errorf("%d are readable of %d, %d are kept", k.acked.Load(), last+1, len(k.far))
+	}
+	for range 3 {
+		last = k.take()
+		k.ack(last)
+	}
+	if k.acked.Load() != last+1 {
+		t.Errorf("%d are readable of %d afterwards", k.acked.Load(), last+1)
 	}
 }
