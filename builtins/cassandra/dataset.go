@@ -137,13 +137,13 @@ func (s *system) Load(ctx context.Context, w *driver.Workload, fingerprint strin
 		}
 	}
 	for i, t := range w.Tables {
-		load := s.loadTable
+		var err error
 		if t.Definition != "" {
-			load = func(ctx context.Context, i int, t driver.Table, rows driver.RowSource) error {
-				return s.fillTable(ctx, w, i, t, rows)
-			}
+			err = s.fillTable(ctx, w, i, rows)
+		} else {
+			err = s.loadTable(ctx, i, t, rows)
 		}
-		if err := load(ctx, i, t, rows); err != nil {
+		if err != nil {
 			return fmt.Errorf("loading %s: %w", t.Name, err)
 		}
 	}
@@ -216,7 +216,8 @@ var (
 )
 
 // fillTable makes a table by its own definition, and has its partitions written at every replica.
-func (s *system) fillTable(ctx context.Context, w *driver.Workload, index int, t driver.Table, rows driver.RowSource) error {
+func (s *system) fillTable(ctx context.Context, w *driver.Workload, index int, rows driver.RowSource) error {
+	t := &w.Tables[index]
 	table := s.keyspace + "." + quote(t.Name)
 	mark := fmt.Sprintf("comment = '%s%s'", driver.Marker, driver.Unfinished)
 	create := "CREATE TABLE " + table + " " + t.Definition

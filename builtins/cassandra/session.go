@@ -68,6 +68,7 @@ func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
 			return err
 		}
 	}
+	dialect := s.s.dialect()
 	for _, op := range w.All() {
 		var o opStatements
 		action := op.Action
@@ -75,7 +76,7 @@ func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
 			op.Action = driver.Insert
 		}
 		var err error
-		o.Prepared, err = driver.PrepareRecord(s.s.dialect(), w, op, func(st driver.RecordStatement, reads bool) (*gocql.Query, error) {
+		o.Prepared, err = driver.PrepareRecord(dialect, w, op, func(st driver.RecordStatement, reads bool) (*gocql.Query, error) {
 			level := s.write
 			if reads {
 				level = s.read
@@ -104,19 +105,17 @@ func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
 // Do performs one operation. Its context is what ends it: the protocol has no way to end a request on the server.
 func (s *session) Do(ctx context.Context, op *driver.Op, reply *driver.Reply) error {
 	o := &s.ops[op.Type]
+	s.args = s.args[:0]
 	if o.Read != nil {
-		action := o.Action
-		s.args = s.args[:0]
-		if action == driver.ReadModifyWrite {
-			s.args = append(s.args, op.Key)
-		} else if driver.TextArgs(action, op, s.text); driver.HasLimit(action) {
+		if driver.ReadArgs(o.Action, op, s.text); driver.HasLimit(o.Action) {
 			s.args = append(s.args, op.Limit)
 		}
-		if err := s.rows(ctx, o, reply); err != nil || reply.Rows == 0 || action != driver.ReadModifyWrite {
+		if err := s.rows(ctx, o, reply); err != nil || reply.Rows == 0 || o.Action != driver.ReadModifyWrite {
 			return err
 		}
-		reply.Rows = 0
+		s.args, reply.Rows = s.args[:0], 0
 	}
+	driver.TextArgs(o.Action, op, s.text)
 	if o.insert != "" {
 		return s.inserts(ctx, o, op, reply)
 	}
@@ -124,8 +123,6 @@ func (s *session) Do(ctx context.Context, op *driver.Op, reply *driver.Reply) er
 	if err != nil {
 		return err
 	}
-	s.args = s.args[:0]
-	driver.TextArgs(o.Action, op, s.text)
 	if o.Action == driver.InsertIfAbsent || o.Action == driver.UpdateIf {
 		return s.conditional(ctx, q, reply)
 	}
@@ -147,12 +144,10 @@ func (s *session) conditional(ctx context.Context, q *gocql.Query, reply *driver
 	return wrap(err)
 }
 
-// inserts runs an unlogged batch, as one request.
+// inserts runs an unlogged batch of what is in args, as one request.
 func (s *session) inserts(ctx context.Context, o *opStatements, op *driver.Op, reply *driver.Reply) error {
 	b := s.c.Batch(gocql.UnloggedBatch).Consistency(s.write)
 	n := len(op.Values) / len(op.Keys)
-	s.args = s.args[:0]
-	driver.TextArgs(o.Action, op, s.text)
 	for i := range op.Keys {
 		b = b.Query(o.insert, s.args[i*(n+1):(i+1)*(n+1)]...)
 	}

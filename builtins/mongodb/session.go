@@ -234,9 +234,9 @@ func (s *session) keep(doc bsoncore.Document, t *driver.Table, withKey bool) {
 	}
 }
 
-// fields appends an operation's values under the names of their fields.
-func fields(b []byte, t *driver.Table, op *driver.Op, which []int) []byte {
-	for i, v := range op.Values {
+// fields appends values under the names of their fields.
+func fields(b []byte, t *driver.Table, values [][]byte, which []int) []byte {
+	for i, v := range values {
 		f := i
 		if which != nil {
 			f = which[i]
@@ -254,9 +254,8 @@ func documents(b []byte, t *driver.Table, op *driver.Op) []byte {
 	}
 	n := len(op.Values) / len(keys)
 	for k, key := range keys {
-		one := driver.Op{Values: op.Values[k*n : (k+1)*n]}
 		item, c := bsoncore.AppendDocumentElementStart(b, strconv.Itoa(k))
-		b, _ = bsoncore.AppendDocumentEnd(fields(text8(c, "_id", key), t, &one, nil), item)
+		b, _ = bsoncore.AppendDocumentEnd(fields(text8(c, "_id", key), t, op.Values[k*n:(k+1)*n], nil), item)
 	}
 	return b
 }
@@ -282,19 +281,18 @@ func (s *session) change(ctx context.Context, o *driver.OpType, t *driver.Table,
 		item, b = bsoncore.AppendDocumentElementStart(b, "0")
 		q, b2 := bsoncore.AppendDocumentElementStart(b, "q")
 		b = text8(b2, "_id", op.Key)
-		set := *op
-		which := op.Fields
+		values, which := op.Values, op.Fields
 		if which == nil {
 			which = o.Fields
 		}
 		if o.Action == driver.UpdateIf {
 			b = text8(b, t.Fields[o.Fields[0]].Name, op.Values[1])
-			set.Values = op.Values[:1]
+			values = values[:1]
 		}
 		b, _ = bsoncore.AppendDocumentEnd(b, q)
 		u, c := bsoncore.AppendDocumentElementStart(b, "u")
 		to, c := bsoncore.AppendDocumentElementStart(c, "$set")
-		c, _ = bsoncore.AppendDocumentEnd(fields(c, t, &set, which), to)
+		c, _ = bsoncore.AppendDocumentEnd(fields(c, t, values, which), to)
 		b, _ = bsoncore.AppendDocumentEnd(c, u)
 		b, _ = bsoncore.AppendDocumentEnd(b, item)
 	}
@@ -324,7 +322,7 @@ func (s *session) unacknowledged(ctx context.Context, o *driver.OpType, op *driv
 			b = text8(b, "_id", id)
 		}
 		if values {
-			b = fields(b, t, op, which)
+			b = fields(b, t, op.Values, which)
 		}
 		b, _ = bsoncore.AppendDocumentEnd(b, i)
 		return b

@@ -136,32 +136,23 @@ func (s *session) Do(_ context.Context, op *driver.Op, reply *driver.Reply) erro
 
 func (s *session) do(op *driver.Op, reply *driver.Reply) error {
 	o := &s.ops[op.Type]
-	if o.Action == driver.ReadModifyWrite {
-		s.args = s.args[:0]
-		s.arg(op.Key)
-		if err := s.read(o.Read, reply); err != nil || reply.Rows == 0 {
-			return err
-		}
-		reply.Rows = 0
-	} else if o.Read != nil {
-		s.bind(o.Action, op)
+	s.args = s.args[:0]
+	if o.Read != nil {
+		driver.ReadArgs(o.Action, op, s.text)
 		if driver.HasLimit(o.Action) {
 			s.arg(int64(op.Limit))
 		}
-		return s.read(o.Read, reply)
+		if err := s.read(o.Read, reply); err != nil || reply.Rows == 0 || o.Action != driver.ReadModifyWrite {
+			return err
+		}
+		s.args, reply.Rows = s.args[:0], 0
 	}
 	st, err := o.WriteOf(op)
 	if err != nil {
 		return err
 	}
-	s.bind(o.Action, op)
+	driver.TextArgs(o.Action, op, s.text)
 	return s.write(st, reply)
-}
-
-// bind takes the texts of an operation as the statement's arguments.
-func (s *session) bind(a driver.Action, op *driver.Op) {
-	s.args = s.args[:0]
-	driver.TextArgs(a, op, s.text)
 }
 
 func (s *session) arg(v sql.Value) {

@@ -100,27 +100,22 @@ func (s *session) Do(_ context.Context, op *driver.Op, reply *driver.Reply) erro
 
 func (s *session) do(op *driver.Op, reply *driver.Reply) error {
 	o := &s.ops[op.Type]
-	if o.Action == driver.ReadModifyWrite {
-		s.x.begin(o.Read)
-		s.x.arg(op.Key)
-		if err := s.x.do(reply); err != nil || reply.Rows == 0 {
-			return err
-		}
-		read := *reply
-		err := s.write(o, op, reply)
-		reply.Rows -= read.Rows // what the update changed
-		return err
-	}
 	if o.Read == nil {
 		return s.write(o, op, reply)
 	}
 	s.x.begin(o.Read)
-	driver.TextArgs(o.Action, op, s.arg)
+	driver.ReadArgs(o.Action, op, s.arg)
 	if driver.HasLimit(o.Action) {
 		s.limit = strconv.AppendInt(s.limit[:0], int64(op.Limit), 10)
 		s.x.arg(s.limit)
 	}
-	return s.x.do(reply)
+	if err := s.x.do(reply); err != nil || reply.Rows == 0 || o.Action != driver.ReadModifyWrite {
+		return err
+	}
+	read := reply.Rows
+	err := s.write(o, op, reply)
+	reply.Rows -= read // what the update changed
+	return err
 }
 
 func (s *session) write(o *driver.Prepared[statement], op *driver.Op, reply *driver.Reply) error {

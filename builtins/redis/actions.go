@@ -58,12 +58,9 @@ func (s *session) updateIf(op *driver.Op, reply *driver.Reply) (err error) {
 func (s *session) insertBatch(op *driver.Op, reply *driver.Reply) error {
 	t, replies, n := &s.w.Tables[0], 0, len(op.Values)/len(op.Keys)
 	for i, key := range op.Keys {
-		replies += hset(s.x, t, key, nil, op.Values[i*n:(i+1)*n])
-		if t.Ordered {
-			replies += zadd(s.x, key)
-		}
+		replies += record(s.x, t, key, op.Values[i*n:(i+1)*n])
 	}
-	err := s.write(replies, reply)
+	_, err := s.replies(replies)
 	if err == nil {
 		reply.Rows = int64(len(op.Keys))
 	}

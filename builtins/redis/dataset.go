@@ -201,10 +201,7 @@ func fill(ctx context.Context, l *links, t *driver.Table, index int, rows driver
 				replies[x] += put(x, t, key, &row)
 				continue
 			}
-			replies[x] += hset(x, t, row.Key, nil, row.Values)
-			if t.Ordered {
-				replies[x] += zadd(x, row.Key)
-			}
+			replies[x] += record(x, t, row.Key, row.Values)
 		}
 		for x := range replies {
 			if err := x.flush(); err != nil {
@@ -286,6 +283,15 @@ func hset(x *wire, t *driver.Table, key []byte, fields []int, values [][]byte) i
 		x.part(v)
 	}
 	return 1
+}
+
+// record writes a new record, with its place in the order where scans need one.
+func record(x *wire, t *driver.Table, key []byte, values [][]byte) (replies int) {
+	replies = hset(x, t, key, nil, values)
+	if t.Ordered {
+		replies += zadd(x, key)
+	}
+	return replies
 }
 
 func zadd(x *wire, key []byte) int {

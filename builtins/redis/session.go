@@ -170,12 +170,7 @@ func (s *session) update(op *driver.Op, reply *driver.Reply) error {
 }
 
 func (s *session) insert(op *driver.Op, reply *driver.Reply) error {
-	t := &s.w.Tables[0]
-	n := hset(s.x, t, op.Key, op.Fields, op.Values)
-	if t.Ordered {
-		n += zadd(s.x, op.Key)
-	}
-	return s.write(n, reply)
+	return s.write(record(s.x, &s.w.Tables[0], op.Key, op.Values), reply)
 }
 
 func (s *session) read(op *driver.Op, reply *driver.Reply) error {

@@ -100,30 +100,26 @@ func (s *session) Do(_ context.Context, op *driver.Op, reply *driver.Reply) erro
 	s.d.cut.Store(false)
 	o := &s.ops[op.Type]
 	if o.Read != nil {
-		action := o.Action
-		if action == driver.ReadModifyWrite {
-			action = driver.Read
-		}
-		if err := s.read(o, action, op, reply); err != nil || reply.Rows == 0 || o.Action == action {
+		if err := s.read(o, op, reply); err != nil || reply.Rows == 0 || o.Action != driver.ReadModifyWrite {
 			return err
 		}
 	}
 	return s.write(o, op, reply)
 }
 
-// bind binds the texts of an operation and gives how many they are.
-func (s *session) bind(st *stmt, a driver.Action, op *driver.Op) (n int, err error) {
+// bind binds the texts that args gives and says how many they are.
+func (s *session) bind(st *stmt, a driver.Action, op *driver.Op, args func(driver.Action, *driver.Op, func([]byte))) (n int, err error) {
 	s.bound, s.boundTo, s.boundErr = 0, st, nil
-	driver.TextArgs(a, op, s.text)
+	args(a, op, s.text)
 	return s.bound, s.boundErr
 }
 
 // read runs a query and copies every value, as a client that used them would.
-func (s *session) read(o *driver.Prepared[stmt], a driver.Action, op *driver.Op, reply *driver.Reply) error {
+func (s *session) read(o *driver.Prepared[stmt], op *driver.Op, reply *driver.Reply) error {
 	st, columns := o.Read, o.Columns
 	defer st.reset()
-	n, err := s.bind(st, a, op)
-	if err == nil && driver.HasLimit(a) {
+	n, err := s.bind(st, o.Action, op, driver.ReadArgs)
+	if err == nil && driver.HasLimit(o.Action) {
 		err = st.integer(n+1, int64(op.Limit))
 	}
 	if err != nil {
@@ -170,7 +166,7 @@ func (s *session) write(o *driver.Prepared[stmt], op *driver.Op, reply *driver.R
 		return err
 	}
 	defer st.reset()
-	if _, err := s.bind(st, o.Action, op); err != nil {
+	if _, err := s.bind(st, o.Action, op, driver.TextArgs); err != nil {
 		return err
 	}
 	if _, err := st.step(); err != nil {

@@ -117,11 +117,11 @@ func (w *profile) Rows(int) int64 { return w.records }
 // Row is the first row of a partition in words: the table is filled by Fill.
 func (w *profile) Row(_ int, i int64, row *driver.Row) {
 	row.ID, row.Key, row.Values = i, nil, row.Values[:0]
-	k := w.Table.Walker()
+	k, columns := w.Table.Walker(), w.Table.Columns()
 	k.Open(i + 1)
 	k.Rows(cstress.Visit{Chance: 1, Populated: 1}, nil, func(values [][]byte) bool {
 		for c, v := range values {
-			row.Values = append(row.Values, []byte(w.Table.Columns()[c].Display(v)))
+			row.Values = append(row.Values, []byte(columns[c].Display(v)))
 		}
 		return false
 	})

@@ -151,15 +151,7 @@ func TestCassandraStressRefuses(t *testing.T) {
 
 func TestCassandraStressAllocatesNothing(t *testing.T) {
 	w := stressOf(t, map[string]any{"command": "mixed"})
-	g := w.Client(0)
-	var r load.Rand
-	var op driver.Op
-	i := uint64(0)
-	if n := testing.AllocsPerRun(1000, func() {
-		r.Seek(3, 0, i)
-		i++
-		g.Next(&r, &op)
-	}); n > 0.1 { // the first ones make their buffers
+	if n := testing.AllocsPerRun(1000, drawing(w)); n > 0.1 { // the first ones make their buffers
 		t.Errorf("%g allocations an operation", n)
 	}
 }

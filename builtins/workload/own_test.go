@@ -149,6 +149,43 @@ func newNoted(w load.Workload) *noted {
 	return n
 }
 
+// attempts runs an operation's program three times, as retries would, and gives the statements that each of them sent.
+func attempts(t *testing.T, op *driver.Op, s driver.Session, lines *[]string) ([]string, driver.Reply) {
+	t.Helper()
+	var first []string
+	var firstReply driver.Reply
+	for i := range 3 {
+		*lines = nil
+		var reply driver.Reply
+		if err := op.Program.Run(t.Context(), s, &reply); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first, firstReply = *lines, reply
+		} else if !slices.Equal(first, *lines) || reply.Rows != firstReply.Rows {
+			t.Fatalf("a retry sends %q after %q, with %d rows after %d", *lines, first, reply.Rows, firstReply.Rows)
+		}
+	}
+	return first, firstReply
+}
+
+// drawing makes one operation of a client after the other.
+func drawing(w load.Workload) func() {
+	g := w.Client(0)
+	ack, _ := g.(load.Acker)
+	var r load.Rand
+	var op driver.Op
+	i := uint64(0)
+	return func() {
+		r.Seek(1, 0, i)
+		i++
+		g.Next(&r, &op)
+		if ack != nil {
+			ack.Ack(&op, true)
+		}
+	}
+}
+
 func sqlWorkload(t *testing.T, p map[string]any) *sqlMix {
 	t.Helper()
 	return made[*sqlMix](t, "sql", p)
@@ -175,20 +212,7 @@ func TestSQLOperations(t *testing.T) {
 		g.Next(&r, &op)
 		name := w.Shape().Ops[op.Type].Name
 		count[name]++
-		var first []string
-		for range 2 {
-			n.lines = nil
-			var reply driver.Reply
-			if err := op.Program.Run(t.Context(), n, &reply); err != nil {
-				t.Fatal(err)
-			}
-			if first == nil {
-				first = slices.Clone(n.lines)
-			}
-		}
-		if !slices.Equal(first, n.lines) {
-			t.Fatalf("a retry sends %q after %q", n.lines, first)
-		}
+		attempts(t, &op, n, &n.lines)
 		if name == "look" {
 			continue
 		}

@@ -89,9 +89,10 @@ func (m *mix) extras(p map[string]any) error {
 		}
 	}
 	m.steps = map[string][]driver.Action{}
+	known := slices.DeleteFunc(driver.RecordActions(), func(a string) bool { return a == string(driver.UpdateIf) }) // that is two requests itself
 	transactions, _ := p["transactions"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(transactions)) {
-		bad := func(format string, a ...any) error {
+		bad := func(format string, a ...any) *spec.ParamError {
 			return &spec.ParamError{Param: "transactions", Msg: name + " " + fmt.Sprintf(format, a...)}
 		}
 		if err := identifier(name); err != nil {
@@ -107,9 +108,9 @@ func (m *mix) extras(p map[string]any) error {
 		}
 		for _, x := range list {
 			step := strings.ReplaceAll(x.(string), "_", "-") // the constructor has looked
-			if !slices.Contains(driver.RecordActions(), step) || step == string(driver.UpdateIf) {
-				err := bad("has the step %q; there are %s", x, strings.Join(slices.DeleteFunc(driver.RecordActions(), func(a string) bool { return a == string(driver.UpdateIf) }), ", "))
-				err.(*spec.ParamError).Suggestion = spec.Nearest(step, driver.RecordActions())
+			if !slices.Contains(known, step) {
+				err := bad("has the step %q; there are %s", x, strings.Join(known, ", "))
+				err.Suggestion = spec.Nearest(step, known)
 				return err
 			}
 			m.steps[name] = append(m.steps[name], driver.Action(step))

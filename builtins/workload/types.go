@@ -53,7 +53,7 @@ func Types() []*spec.WorkloadType {
 			{Name: "keys", Kind: spec.KindValue, Value: distributions(), Default: map[string]any{"$": "uniform"}, Doc: "which keys operations take"},
 			{Name: "update_fields", Kind: spec.KindInt, Default: int64(1), Doc: "fields that an update changes: one at random, or the first ones when there are several", Check: spec.AtLeast(1)},
 			ownScan,
-			{Name: "indexes", Kind: spec.KindList, Doc: "fields with an index of their own. A read-by-index takes the records that have the value with which a drawn record was made, of the first of them; when none is left, it is not found"},
+			{Name: "indexes", Kind: spec.KindList, Doc: "fields with an index of their own. A read-by-index takes the records that have the value with which a drawn record was made, of the first field that has one; when none is left, it is not found"},
 			{Name: "index_limit", Kind: spec.KindInt, Default: int64(10), Doc: "most records that a read-by-index takes", Check: spec.Between(1, 100_000)},
 			{Name: "batch", Kind: spec.KindInt, Default: int64(10), Doc: "records of a batch-read and a batch-insert, which are one operation each", Check: spec.Between(2, 500)},
 			{Name: "transactions", Kind: spec.KindMap, Doc: `transactions of several steps by name, each step with a record of its own: {"transfer": transaction(["read", "update", "update"])}`},

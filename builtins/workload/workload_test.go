@@ -420,63 +420,39 @@ func TestBadParameters(t *testing.T) {
 
 func TestNextAllocatesNothing(t *testing.T) {
 	for _, name := range ycsbNames() {
-		w := build(t, "ycsb", map[string]any{"workload": name})
-		g := w.Client(0)
-		var r load.Rand
-		var op driver.Op
-		i := uint64(0)
-		if n := testing.AllocsPerRun(2000, func() {
-			r.Seek(1, 0, i)
-			i++
-			g.Next(&r, &op)
-			g.(load.Acker).Ack(&op, true)
-		}); n != 0 {
+		if n := testing.AllocsPerRun(2000, drawing(build(t, "ycsb", map[string]any{"workload": name}))); n != 0 {
 			t.Errorf("workload %s: %v allocations per operation", name, n)
 		}
 	}
 	for _, a := range driver.RecordActions() { // each alone: a mean over a mix is rounded
-		w := build(t, "records", map[string]any{"records": int64(1000), "fields": int64(2), "field_bytes": int64(20), "indexes": []any{"field0"}, "mix": map[string]any{a: int64(1)}})
-		g := w.Client(0)
-		var r load.Rand
-		var op driver.Op
-		i := uint64(0)
-		if n := testing.AllocsPerRun(2000, func() {
-			r.Seek(1, 0, i)
-			i++
-			g.Next(&r, &op)
-			g.(load.Acker).Ack(&op, true)
-		}); n != 0 {
+		if n := testing.AllocsPerRun(2000, drawing(alone(t, a, 1000, 2, 20))); n != 0 {
 			t.Errorf("%s: %v allocations per operation", a, n)
 		}
 	}
 }
 
+// alone is a workload of one action on records.
+func alone(t testing.TB, action string, records, fields, bytes int64) load.Workload {
+	t.Helper()
+	return build(t, "records", map[string]any{"records": records, "fields": fields, "field_bytes": bytes, "indexes": []any{"field0"}, "mix": map[string]any{action: int64(1)}})
+}
+
 func BenchmarkNext(b *testing.B) {
-	for _, name := range ycsbNames() {
+	next := func(name string, w func() load.Workload) {
 		b.Run(name, func(b *testing.B) {
-			w := build(b, "ycsb", map[string]any{"workload": name, "records": int64(1_000_000)})
-			g := w.Client(0)
-			var r load.Rand
-			var op driver.Op
-			for i := uint64(0); b.Loop(); i++ {
-				r.Seek(1, 0, i)
-				g.Next(&r, &op)
-				g.(load.Acker).Ack(&op, true)
+			one := drawing(w())
+			b.ReportAllocs()
+			for b.Loop() {
+				one()
 			}
 		})
 	}
-	for _, a := range driver.RecordActions() {
-		b.Run(a, func(b *testing.B) {
-			w := build(b, "records", map[string]any{"records": int64(1_000_000), "fields": int64(10), "field_bytes": int64(100), "indexes": []any{"field0"}, "mix": map[string]any{a: int64(1)}})
-			g := w.Client(0)
-			var r load.Rand
-			var op driver.Op
-			b.ReportAllocs()
-			for i := uint64(0); b.Loop(); i++ {
-				r.Seek(1, 0, i)
-				g.Next(&r, &op)
-				g.(load.Acker).Ack(&op, true)
-			}
+	for _, name := range ycsbNames() {
+		next(name, func() load.Workload {
+			return build(b, "ycsb", map[string]any{"workload": name, "records": int64(1_000_000)})
 		})
+	}
+	for _, a := range driver.RecordActions() {
+		next(a, func() load.Workload { return alone(b, a, 1_000_000, 10, 100) })
 	}
 }

@@ -124,6 +124,14 @@ func (d *Dialect) RecordStatements(t *Table, op OpType) (RecordStatements, error
 	return out, nil
 }
 
+// ReadArgs calls add for the arguments of the statement that reads, but for a limit.
+func ReadArgs(action Action, op *Op, add func(v []byte)) {
+	if action == ReadModifyWrite {
+		action = Read
+	}
+	TextArgs(action, op, add)
+}
+
 // TextArgs calls add for the arguments of an operation's statement, but for a scan's and an index read's limit, in the order of the parameters. Of
 // a read-modify-write they are those of its update.
 func TextArgs(action Action, op *Op, add func(v []byte)) {

@@ -104,7 +104,7 @@ func parseTable(text string) (*Table, error) {
 			partition, typ = []string{c.Name}, typ[:n-2]
 		}
 		if n := len(typ); n > 1 && strings.EqualFold(typ[n-1], "static") {
-			c.Static, typ = true, typ[:n-1]
+			typ = typ[:n-1]
 		}
 		if err := c.setType(strings.Join(typ, "")); err != nil {
 			return nil, err

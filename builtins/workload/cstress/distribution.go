@@ -172,14 +172,24 @@ func (d *Distribution) Draw(r Source) int64 {
 	return v
 }
 
-// gaussian takes a standard normal number by the polar method, as Java does after a seed.
+// gaussian takes a standard normal number.
 func gaussian(r Source) float64 {
 	for {
-		a, b := 2*r.Float64()-1, 2*r.Float64()-1
-		if s := float64(a*a) + float64(b*b); s < 1 && s > 0 {
-			return a * math.Sqrt(-2*math.Log(s)/s)
+		if z, _, ok := polar(r.Float64(), r.Float64()); ok {
+			return z
 		}
 	}
+}
+
+// polar makes two standard normal numbers of two uniform ones by the polar method, as Java does; not of all.
+func polar(u, v float64) (y, z float64, ok bool) {
+	a, b := 2*u-1, 2*v-1
+	s := float64(a*a) + float64(b*b)
+	if s >= 1 || s == 0 {
+		return 0, 0, false
+	}
+	m := math.Sqrt(-2 * math.Log(s) / s)
+	return a * m, b * m, true
 }
 
 // bound cuts a value off towards 0 and keeps it in the range: what lies outside falls on the ends, as with the tool.
@@ -194,28 +204,4 @@ func (d *Distribution) offset(v float64) int64 {
 // Seedable says whether seeded values are the tool's own, byte for byte.
 func (d Distribution) Seedable() bool {
 	return slices.Contains([]string{"fixed", "uniform", "gaussian"}, d.kind)
-}
-
-// seeded is the first value after the distribution was seeded, as the tool has it for Seedable ones.
-func (d *Distribution) seeded(r *javaRandom, seed int64) int64 {
-	v := d.Min
-	switch d.kind {
-	case "uniform":
-		r.seed(seed)
-		v = d.uniform(r)
-	case "gaussian":
-		var own javaRandom // r would be moved to the heap
-		own.seed(seed)
-		v = d.bound(float64(d.dev*gaussian(&own)) + d.mean)
-	}
-	if d.inverted {
-		v = d.Max - (v - d.Min)
-	}
-	return v
-}
-
-// uniform takes the next value of a uniform distribution; the products are rounded one by one, as Java does.
-func (d *Distribution) uniform(r *javaRandom) int64 {
-	u := r.Float64()
-	return d.bound(float64(u*float64(d.Max+1)) + float64((1-u)*float64(d.Min)))
 }

@@ -1,5 +1,10 @@
 package cstress
 
+import (
+	"bytes"
+	"slices"
+)
+
 // A Table is a profile's table: the columns of the partition key, those that order the rows within, and the others.
 type Table struct {
 	Name       string
@@ -110,7 +115,7 @@ func (w *Walker) Open(seed int64) {
 				old = values[:len(values)+1][len(values)][:0]
 			}
 			v, s := c.append(old)
-			if !contains(values, v) {
+			if !slices.ContainsFunc(values, func(x []byte) bool { return bytes.Equal(x, v) }) {
 				values, leaf = append(values, v), append(leaf, s)
 			}
 		}
@@ -126,18 +131,6 @@ func (w *Walker) Open(seed int64) {
 	}
 }
 
-func contains(values [][]byte, v []byte) bool {
-	for _, x := range values {
-		if string(x) == string(v) {
-			return true
-		}
-	}
-	return false
-}
-
-// Uniform gives random numbers in [0, 1).
-type Uniform interface{ Float64() float64 }
-
 // A Visit is how rows of a partition are visited.
 type Visit struct {
 	Chance    float64 // by which each value of the first clustering column is, with all rows below it; where none was, the last one is
@@ -149,7 +142,7 @@ type Visit struct {
 
 // Rows calls fn for the rows of the open partition that are visited. The columns are in the order of Columns and are valid until the next row; those
 // without a value are nil. fn says whether to go on.
-func (w *Walker) Rows(v Visit, r Uniform, fn func(row [][]byte) bool) {
+func (w *Walker) Rows(v Visit, r Source, fn func(row [][]byte) bool) {
 	w.visit = v
 	copy(w.row, w.key)
 	if len(w.levels) == 0 {

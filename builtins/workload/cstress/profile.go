@@ -221,9 +221,11 @@ func parseRatio(text string) (Ratio, error) {
 
 // Draw takes a share.
 func (q *Ratio) Draw(r Source) float64 {
-	v := float64(q.d.Draw(r))
-	if q.d.kind == "uniform" { // of fractions too
+	var v float64
+	if q.d.kind == "uniform" { // fractions too
 		v = min(float64(q.d.Min)+r.Float64()*(float64(q.d.Max)+1-float64(q.d.Min)), float64(q.d.Max))
+	} else {
+		v = float64(q.d.Draw(r))
 	}
 	return max(0, min(1, v/q.divisor))
 }

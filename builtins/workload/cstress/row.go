@@ -39,11 +39,11 @@ func (w *Rows) Duplicates(n int64) (expected, most float64) {
 
 // AppendKey appends the key of a seed: nibbles as '0' to '9' and 'K' to 'P'.
 func (w *Rows) AppendKey(b []byte, seed int64) []byte {
-	var r javaRandom
-	r.seed(seed ^ w.keySalt)
-	identities.uniform(&r) // seeds the size, which is fixed
+	ids := stream{d: identities}
+	ids.seed(seed ^ w.keySalt)
+	ids.next() // seeds the size, which is fixed
 	for i := 0; i < w.keyBytes; i += 16 {
-		v := identities.uniform(&r)
+		v := ids.next()
 		for range min(16, w.keyBytes-i) {
 			n := byte(v & 15)
 			if n < 10 {
@@ -59,22 +59,24 @@ func (w *Rows) AppendKey(b []byte, seed int64) []byte {
 
 // AppendColumn appends the bytes of column i in the row of a key.
 func (w *Rows) AppendColumn(b, key []byte, i int) []byte {
-	var id int64
-	for _, c := range key {
-		id = 31*id + int64(int8(c))
-	}
-	var r javaRandom
-	r.seed(id ^ w.salts[i])
-	seed := identities.uniform(&r)
-	size := int(w.size.seeded(&r, seed))
+	return appendBytes(b, identities.seeded(share{bytes: key}.into(0)^w.salts[i]), &w.size, false)
+}
+
+// appendBytes appends random bytes, or characters of 7 bits, that a number stands for; their count too is drawn by it.
+func appendBytes(b []byte, id int64, size *Distribution, text bool) []byte {
+	n := size.seeded(id)
 	var f fasterRandom
-	f.seed(^seed)
-	for size > 0 {
+	f.seed(^id)
+	for n > 0 {
 		v := f.long()
-		for range min(size, 8) {
-			b = append(b, byte(v))
+		for range min(n, 8) {
+			c := byte(v)
+			if text {
+				c = (c&127 + 32) & 127
+			}
+			b = append(b, c)
 			v >>= 8
-			size--
+			n--
 		}
 	}
 	return b

@@ -15,7 +15,14 @@ func (s *stream) seed(n int64) {
 	s.has = false
 }
 
-// real is the next number before it is cut to the range.
+// seeded is the first value after a seed.
+func (d *Distribution) seeded(seed int64) int64 {
+	s := stream{d: *d}
+	s.seed(seed)
+	return s.next()
+}
+
+// real is the next number before it is cut to the range; the products are rounded one by one, as Java does.
 func (s *stream) real() float64 {
 	switch s.d.kind {
 	case "uniform":
@@ -34,11 +41,9 @@ func (s *stream) normal() float64 {
 		return s.spare
 	}
 	for {
-		a, b := 2*s.r.Float64()-1, 2*s.r.Float64()-1
-		if q := float64(a*a) + float64(b*b); q < 1 && q > 0 {
-			m := math.Sqrt(-2 * math.Log(q) / q)
-			s.spare, s.has = b*m, true
-			return a * m
+		if y, z, ok := polar(s.r.Float64(), s.r.Float64()); ok {
+			s.spare, s.has = z, true
+			return y
 		}
 	}
 }
@@ -84,10 +89,11 @@ func (d *Distribution) quantile(p float64) int64 {
 	case "uniform":
 		v = d.bound(float64(d.Min) + p*(float64(d.Max)+1-float64(d.Min)))
 	case "gaussian":
-		if p <= 0 || p >= 1 {
-			return map[bool]int64{true: d.Min, false: d.Max}[p <= 0]
+		if p >= 1 {
+			v = d.Max
+		} else if p > 0 {
+			v = d.bound(d.mean + d.dev*math.Sqrt2*math.Erfinv(2*p-1))
 		}
-		v = d.bound(d.mean + d.dev*math.Sqrt2*math.Erfinv(2*p-1))
 	}
 	if d.inverted {
 		v = d.Max - (v - d.Min)

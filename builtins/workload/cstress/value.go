@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/big"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,8 +13,6 @@ import (
 type Column struct {
 	Name string
 	Type string // of CQL, in lower case: "text", "set<int>"
-	// Static: one value a partition
-	Static bool
 
 	base, element string // "set" and "int" of "set<int>"
 	frozen        bool
@@ -110,7 +107,7 @@ func (c *Column) append(b []byte) ([]byte, share) {
 	at := len(b)
 	switch c.base {
 	case "ascii", "text", "varchar", "blob":
-		b = c.appendBytes(b)
+		b = appendBytes(b, c.ids.next(), &c.size, c.base != "blob")
 	case "set", "list":
 		b = c.appendCollection(b)
 	case "bigint", "counter", "time":
@@ -159,37 +156,13 @@ func (c *Column) append(b []byte) ([]byte, share) {
 	return b, share{bytes: b[at:]}
 }
 
-func (c *Column) appendBytes(b []byte) []byte {
-	id := c.ids.next()
-	size := stream{d: c.size}
-	size.seed(id)
-	n := int(size.next())
-	var f fasterRandom
-	f.seed(^id)
-	for n > 0 {
-		v := f.long()
-		for range min(n, 8) {
-			if c.base == "blob" {
-				b = append(b, byte(v))
-			} else {
-				b = append(b, byte(v&127+32)&127)
-			}
-			v >>= 8
-			n--
-		}
-	}
-	return b
-}
-
 // appendCollection makes a list, or a set without what comes twice. The tool draws their sizes at random; here they come from the seed.
 func (c *Column) appendCollection(b []byte) []byte {
-	size := stream{d: c.size}
-	size.seed(c.ids.next())
 	at := len(b)
 	b = append(b, 0, 0, 0, 0)
 	count := uint32(0)
 	var seen []string
-	for range size.next() {
+	for range c.size.seeded(c.ids.next()) {
 		start := len(b)
 		b, _ = c.inner.append(append(b, 0, 0, 0, 0))
 		if v := b[start+4:]; c.base == "set" {
@@ -208,20 +181,12 @@ func (c *Column) appendCollection(b []byte) []byte {
 
 // appendVarint appends a number in as few bytes of two's complement as it needs.
 func appendVarint(b []byte, n int64) []byte {
-	if n >= 0 {
-		v := big.NewInt(n).Bytes()
-		if len(v) == 0 || v[0] >= 0x80 {
-			b = append(b, 0)
-		}
-		return append(b, v...)
+	shift := 56
+	for shift > 0 && n<<(64-shift)>>(64-shift) == n { // it fits into the bits below
+		shift -= 8
 	}
-	for i := 56; i >= 0; i -= 8 {
-		if x := byte(n >> i); i == 0 || x != 0xff || byte(n>>(i-8)) < 0x80 {
-			for ; i >= 0; i -= 8 {
-				b = append(b, byte(n>>i))
-			}
-			break
-		}
+	for ; shift >= 0; shift -= 8 {
+		b = append(b, byte(n>>shift))
 	}
 	return b
 }
