@@ -53,8 +53,9 @@ for d in ["uniform", "latest", "hotspot", "sequential"]:
     KINDS[d] = workload.records(records = 300, mix = {"read": 3, "update": 1}, keys = d)
 KINDS["wide"] = workload.records(records = 100, field_bytes = {"title": 30, "body": 5000}, mix = {"read": 1, "update": 1}, table = "articles")
 
-experiment("every", system = %s, workload = lambda p: KINDS[p.kind], load = closed(3), consistency = %q, warmup = "20ms",
-    measure = "200ms", interval = "50ms", sweep = grid(kind = sorted(KINDS.keys())), repeats = 2)
+experiment("every", system = %s, workload = lambda p: KINDS[p.kind], load = closed(3), consistency = %q,
+    warmup = lambda p: "0s" if p.kind == "mix" else "20ms", measure = lambda p: operations(600) if p.kind == "mix" else "200ms",
+    interval = "50ms", sweep = grid(kind = sorted(KINDS.keys())), repeats = 2)
 `, system, level))
 	cmd := sextant(t, dir, "run", "x.star")
 	cmd.Env = append(cmd.Env, "SEXTANT_TMPDIR=") // where a server's own user gets in
@@ -84,10 +85,11 @@ experiment("every", system = %s, workload = lambda p: KINDS[p.kind], load = clos
 		if before != want {
 			t.Errorf("%v: began with %d rows", r["kind"], before)
 		}
-		// The warm-up and the drain change rows as well, so the window's changes are a bound.
+		// The mix has no warm-up and a window by count, so all its operations are counted; but an update of Redis that meets a
+		// delete of its record makes it anew, uncounted. The others insert only, in the warm-up as well: a bound.
 		switch d := changed[r["trial_id"].(string)]; {
 		case r["kind"] == "mix" && strings.HasPrefix(system, "cassandra"): // it can't tell whether a delete found its row
-		case d > 0 && after-before < d, d < 0 && after-before > d, d == 0 && after != before:
+		case r["kind"] == "mix" && after-before != d && !strings.HasPrefix(system, "redis"), after-before < d, d == 0 && after != before:
 			t.Errorf("%v: %d rows became %d, the window's operations changed %d", r["kind"], before, after, d)
 		}
 		if r["level_asked"] != r["level_observed"] {
