@@ -30,6 +30,9 @@ func (e *env) showPlan(p *engine.Plan, out string, whole bool) error {
 			e.line("  level      %s", l)
 		}
 	}
+	if x.Stop.Axis != "" {
+		e.line("  stop       along %s once the rate rises by less than %g %% a step: at most the trials above", x.Stop.Axis, 100*x.Stop.Gain)
+	}
 	measured, err := engine.MeasuredLoads(out, x.Name)
 	if err != nil {
 		return err
@@ -54,7 +57,13 @@ func (e *env) showPlan(p *engine.Plan, out string, whole bool) error {
 	if est.Total() > 6*24*time.Hour {
 		form = "2 Jan 2006"
 	}
-	e.line("  time       about %s, until %s (windows and warm-ups %s)", span(est.Total()), time.Now().Add(est.Total()).Format(form), span(est.Windows))
+	about := "about"
+	for _, c := range p.Cells {
+		if m := x.Cells[c].Measure; x.Stop.Axis != "" || m.Operations > 0 || m.Until.Error > 0 || m.Auto {
+			about = "at most"
+		}
+	}
+	e.line("  time       %s %s, until %s (windows and warm-ups %s)", about, span(est.Total()), time.Now().Add(est.Total()).Format(form), span(est.Windows))
 	return nil
 }
 
@@ -150,6 +159,9 @@ func measuresText(p *engine.Plan) string {
 	window := low.Window.String()
 	if low.Operations > 0 {
 		window = fmt.Sprintf("of %d operations, at most %s", low.Operations, low.Window)
+	}
+	if low.Until.Error > 0 {
+		window = fmt.Sprintf("until the rate is known to %g %%, %s to %s", 100*low.Until.Error, low.Until.AtLeast, low.Window)
 	}
 	if low.Window != high.Window {
 		window += " to " + high.Window.String()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -41,14 +42,21 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: func(cond string) (bool, error) { return cond == "root" && os.Getuid() == 0, nil },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			// waitfor FILE TEXT: until the file is there and holds the text, at most 20 s
+			// waitfor FILE TEXT [N]: until the file is there and holds the text N times (1), at most 20 s
 			"waitfor": func(ts *testscript.TestScript, neg bool, args []string) {
-				if neg || len(args) != 2 {
-					ts.Fatalf("usage: waitfor file text")
+				if neg || len(args) < 2 || len(args) > 3 {
+					ts.Fatalf("usage: waitfor file text [n]")
+				}
+				n := 1
+				if len(args) == 3 {
+					var err error
+					if n, err = strconv.Atoi(args[2]); err != nil {
+						ts.Fatalf("waitfor: %v", err)
+					}
 				}
 				for deadline := time.Now().Add(20 * time.Second); ; {
 					b, err := os.ReadFile(ts.MkAbs(args[0]))
-					if err == nil && strings.Contains(string(b), args[1]) {
+					if err == nil && strings.Count(string(b), args[1]) >= n {
 						return
 					}
 					if time.Now().After(deadline) {

@@ -31,7 +31,7 @@ func (ev *evaluator) names() (starlark.StringDict, error) {
 	d := starlark.StringDict{"json": starjson.Module, "math": starmath.Module,
 		"struct": starlark.NewBuiltin("struct", starlarkstruct.Make)}
 	for name, fn := range map[string]builtin{"experiment": ev.experiment, "measure": ev.measure, "closed": ev.closed, "open": ev.open, "ramp": ev.ramp, "steps": ev.steps,
-		"bursts": ev.bursts, "backoff": ev.backoff, "operations": ev.operations, "grid": ev.grid,
+		"bursts": ev.bursts, "backoff": ev.backoff, "operations": ev.operations, "until": ev.until, "saturation": ev.saturation, "grid": ev.grid,
 		"paired": ev.paired, "rows": ev.rows, "axis": ev.axis, "log_range": ev.logRange, "env": ev.environment, "secret": ev.secret,
 		repeatGuard: guardedRepeat, joinGuard: guardedJoin} {
 		if name != repeatGuard && name != joinGuard {

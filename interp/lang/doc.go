@@ -17,6 +17,7 @@
 //	experiment.go  experiment(...): declaration
 //	expand.go      declaration -> spec.Experiment
 //	fields.go      the keywords of measure(...): values, checks
+//	window.go      operations(...), until(...): windows that don't end by time; saturation(...): ramps that end early
 //	hooks.go       hooks at run time: ctx
 //	analyze.go     the analyze hook: r
 //	tablevalue.go  result tables in a script: where, select, sort, column; tablegroup.go: group, pivot

@@ -56,6 +56,7 @@ func (ev *evaluator) expand(d *declaration, doc string) *spec.Experiment {
 		}
 	}
 	x.cells(e, tuples)
+	x.ramps(e)
 	if len(ev.problems.list)+ev.problems.omitted > before {
 		return nil
 	}

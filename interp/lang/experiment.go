@@ -21,6 +21,8 @@ type declaration struct {
 	repeats   int64
 	seed      uint64
 	deadlines spec.Deadlines
+	stop      spec.Saturation
+	stopAt    argument
 	hooks     map[string]starlark.Callable
 	bad       bool // something of it was reported
 }
@@ -41,7 +43,7 @@ func experimentParams() []param {
 	for _, f := range fieldNames {
 		ps = append(ps, param{f, false})
 	}
-	for _, n := range append([]string{"sweep", "trial", "repeats", "seed", "deadlines"}, hookNames()...) {
+	for _, n := range append([]string{"sweep", "trial", "repeats", "seed", "deadlines", "stop"}, hookNames()...) {
 		ps = append(ps, param{n, false})
 	}
 	return ps
@@ -65,6 +67,7 @@ func (ev *evaluator) experiment(t *starlark.Thread, b *starlark.Builtin, args st
 	d.trial = got["trial"]
 	ev.declareSweep(d, got["sweep"])
 	ev.declareNumbers(d, got)
+	ev.declareStop(d, got["stop"])
 	for _, n := range hookNames() {
 		a, given := got[n]
 		if !given || a.v == starlark.None {

@@ -35,11 +35,17 @@ func asDuration(v any) (time.Duration, bool) { d, ok := v.(time.Duration); retur
 // defaultWarmup is the warm-up where a script says nothing.
 const defaultWarmup = 2 * time.Second
 
-// windowCount is a window by count and its limit.
-type windowCount struct {
-	n     int64
-	limit time.Duration
-}
+// windowCount is a window by count and its limit; windowUntil one by its spread.
+type (
+	windowCount struct {
+		n     int64
+		limit time.Duration
+	}
+	windowUntil struct {
+		u     spec.Until
+		limit time.Duration
+	}
+)
 
 // autoWarmup is the limit of warmup = "auto".
 const autoWarmup = time.Minute
@@ -99,8 +105,13 @@ func toField(f int, v starlark.Value) (any, error) {
 		}
 		return nil, badKind(v, `"auto", "always" or "never"`, "")
 	}
-	if c, is := v.(*countValue); is && f == fWindow {
-		return windowCount{c.n, c.limit}, nil
+	if f == fWindow {
+		switch w := v.(type) {
+		case *countValue:
+			return windowCount{w.n, w.limit}, nil
+		case *untilValue:
+			return windowUntil{w.u, w.limit}, nil
+		}
 	}
 	if f == fWarmup && v == starlark.String("auto") {
 		return "auto", nil
@@ -207,9 +218,16 @@ func (r *resolver) build(t [fields]int32, where func(f int) (site, argument)) *s
 	if l, is := r.value(fLoad, t[fLoad]).(*loadValue); is {
 		m.Load = l.l
 	}
-	m.Window, _ = asDuration(r.value(fWindow, t[fWindow]))
-	if c, is := r.value(fWindow, t[fWindow]).(windowCount); is {
-		m.Operations, m.Window = c.n, c.limit
+	switch w := r.value(fWindow, t[fWindow]).(type) {
+	case time.Duration:
+		m.Window = w
+	case windowCount:
+		m.Operations, m.Window = w.n, w.limit
+	case windowUntil:
+		m.Until, m.Window = w.u, w.limit
+		if m.Load.Shape == "open" {
+			bad(fWindow, "until(...) is for closed loops: the rate of an open one is what was asked for, not what was found", `write measure = "60s"`)
+		}
 	}
 	if d, is := asDuration(r.value(fWarmup, t[fWarmup])); is {
 		m.Warmup = d
@@ -243,6 +261,8 @@ func (r *resolver) build(t [fields]int32, where func(f int) (site, argument)) *s
 		bad(fRetry, "can't be used with a pipeline: the operations behind the one that is tried again are under way already", "")
 	}
 	switch {
+	case m.Until.Error > 0 && m.Until.AtLeast < 2*m.Interval:
+		bad(fWindow, fmt.Sprintf("at_least %v is less than two intervals of %v: no spread can be told from them", m.Until.AtLeast, m.Interval), "")
 	case m.Interval > m.Window:
 		bad(fInterval, fmt.Sprintf("an interval of %v is longer than the measured %v", m.Interval, m.Window), "")
 	case (m.Window+m.Warmup)/m.Interval > maxIntervals:

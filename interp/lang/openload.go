@@ -165,16 +165,3 @@ func (ev *evaluator) backoff(t *starlark.Thread, b *starlark.Builtin, args starl
 	r.Limit = max(r.Limit, r.First)
 	return &retryValue{r: r}, nil
 }
-
-// operations is operations(n, limit=): a window that ends after n operations, or at its limit.
-func (ev *evaluator) operations(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	at := ev.here(t)
-	limit := lengthParam("limit")
-	limit.Required, limit.Default = false, time.Hour
-	table := []spec.Param{{Name: "n", Kind: spec.KindInt, Required: true, Check: between(1, 1<<50)}, limit}
-	p, _, ok := ev.params(at, "operations", table, 1, args, kwargs)
-	if !ok {
-		return invalid{}, nil
-	}
-	return &countValue{n: p["n"].(int64), limit: p["limit"].(time.Duration)}, nil
-}

@@ -72,6 +72,27 @@ func (v *countValue) String() string        { return fmt.Sprintf("<%d operations
 func (v *countValue) Type() string          { return "operations" }
 func (v *countValue) Hash() (uint32, error) { return unhashable(v.Type()) }
 
+// untilValue is what until(...) gives: a window that ends when its rate is known well enough.
+type untilValue struct {
+	opaque
+	u     spec.Until
+	limit time.Duration
+}
+
+func (v *untilValue) String() string        { return fmt.Sprintf("<until %g>", v.u.Error) }
+func (v *untilValue) Type() string          { return "until" }
+func (v *untilValue) Hash() (uint32, error) { return unhashable(v.Type()) }
+
+// stopValue is what saturation(...) gives: when a ramp ends.
+type stopValue struct {
+	opaque
+	s spec.Saturation
+}
+
+func (v *stopValue) String() string        { return fmt.Sprintf("<saturation %s>", v.s.Axis) }
+func (v *stopValue) Type() string          { return "saturation" }
+func (v *stopValue) Hash() (uint32, error) { return unhashable(v.Type()) }
+
 // retryValue is what backoff(...) gives.
 type retryValue struct {
 	opaque

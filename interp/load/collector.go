@@ -50,6 +50,7 @@ func outcomeOf(c driver.Class) Outcome {
 type slots struct {
 	warmup, window, interval int64 // ns; the window starts at warmup on the trial's clock, or begin slots from there
 	begin                    *atomic.Int64
+	finish                   *atomic.Int64 // instant at which a window that ends by its spread ends, 0 until that is known; nil: it ends by time
 }
 
 // first slot of the window: 0, or below.
@@ -62,7 +63,15 @@ func (s slots) windowSlot() int {
 
 // start and end are those of the window on the trial's clock.
 func (s slots) start() int64 { return s.warmup + int64(s.windowSlot())*s.interval }
-func (s slots) end() int64   { return s.start() + s.window }
+func (s slots) end() int64 {
+	limit := s.start() + s.window
+	if s.finish != nil {
+		if f := s.finish.Load(); f != 0 {
+			return min(f, limit)
+		}
+	}
+	return limit
+}
 
 func (s slots) of(t int64) int {
 	t -= s.warmup
@@ -131,11 +140,13 @@ type collector struct {
 	slots   slots
 	clients int
 
-	mu    sync.Mutex
-	open  map[int]*slotAcc
-	done  []Slot // finished slots, unordered
-	total []opTotal
-	free  []*slotAcc
+	mu     sync.Mutex
+	open   map[int]*slotAcc
+	done   []Slot // finished slots, unordered
+	total  []opTotal
+	free   []*slotAcc
+	newest int    // slot that a client has reached
+	rates  spread // successes of the window's finished slots
 }
 
 // opTotal is the window's sum of one operation type.
@@ -154,7 +165,7 @@ func (t *opTotal) hist(o Outcome) *Hist[uint64] {
 }
 
 func newCollector(s slots, clients, ops int) *collector {
-	return &collector{slots: s, clients: clients, open: map[int]*slotAcc{}, total: make([]opTotal, ops)}
+	return &collector{slots: s, clients: clients, open: map[int]*slotAcc{}, total: make([]opTotal, ops), newest: s.first()}
 }
 
 // pass takes what a client recorded in slot `from` and notes that it has reached slot `to`. Slots in between had no
@@ -188,6 +199,7 @@ func (c *collector) pass(rec []opRec, from, to int) {
 		r.counts = [outcomes]int64{}
 		r.touched = false
 	}
+	c.newest = max(c.newest, to)
 	for s := from; s < to; s++ {
 		a := c.slot(s)
 		if a.passed++; a.passed == c.clients {
@@ -213,6 +225,7 @@ func (c *collector) slot(s int) *slotAcc {
 // finish turns a slot that every client has passed into a row of the series and adds it to the window's totals.
 func (c *collector) finish(s int, a *slotAcc) {
 	from, to := c.slots.span(s)
+	var succeeded int64
 	for i := range a.ops {
 		so := &a.ops[i]
 		row := Slot{Index: s, Op: i, Start: time.Duration(from), Length: time.Duration(to - from),
@@ -223,6 +236,7 @@ func (c *collector) finish(s int, a *slotAcc) {
 			}
 		}
 		c.done = append(c.done, row)
+		succeeded += row.OK
 		if s >= c.slots.windowSlot() {
 			t := &c.total[i]
 			for o, n := range so.counts {
@@ -244,6 +258,9 @@ func (c *collector) finish(s int, a *slotAcc) {
 			so.counts = [outcomes]int64{}
 			so.touched = false
 		}
+	}
+	if s >= c.slots.windowSlot() {
+		c.rates.add(float64(succeeded))
 	}
 	a.passed = 0
 	delete(c.open, s)

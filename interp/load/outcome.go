@@ -8,7 +8,7 @@ import (
 
 // result puts together what the clients recorded. All clients have ended.
 func (t *trial) result(clients []*client) *Result {
-	res := &Result{Started: t.clock.base.Add(time.Duration(t.slots.start())), Warmup: time.Duration(t.slots.start()), Steady: t.steady, Window: t.cfg.Window, ClockJump: t.clock.drift()}
+	res := &Result{Started: t.clock.base.Add(time.Duration(t.slots.start())), Warmup: time.Duration(t.slots.start()), Steady: t.steady, Window: time.Duration(t.slots.end() - t.slots.start()), ClockJump: t.clock.drift()}
 	if t.cfg.Verify > 0 {
 		res.Ledger = &Ledger{}
 		for _, c := range clients {

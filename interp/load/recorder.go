@@ -52,8 +52,8 @@ func newRecorder(c *collector, ops int) *recorder {
 
 // add counts one operation that was due at due, sent at sent and done at done.
 func (r *recorder) add(op int, due, sent, done int64, o Outcome) {
-	if due >= r.until {
-		r.roll(due)
+	if due >= r.until && !r.roll(due) {
+		return
 	}
 	// An operation that was sent in the warm-up and is still under way in the window keeps its client busy all the same.
 	if from, to := max(sent, r.col.slots.start()), min(done, r.col.slots.end()); to > from {
@@ -85,17 +85,25 @@ func (r *recorder) batched(sent, done int64) {
 
 // own counts time that an attempt of a program, done at t, spent in its own interpreter.
 func (r *recorder) own(ns, t int64) {
-	if t >= r.col.slots.start() && t < r.col.slots.end() {
+	if r.window(t) {
 		r.spent += ns
 	}
 }
 
-// roll hands the current slot over and moves on to the one of instant t.
-func (r *recorder) roll(t int64) {
+// window says whether instant t is in it.
+func (r *recorder) window(t int64) bool { return t >= r.col.slots.start() && t < r.col.slots.end() }
+
+// roll hands the current slot over and moves on to the one of instant t. False: t is after the window, whose end was set
+// while the operation was being sent.
+func (r *recorder) roll(t int64) bool {
+	if t >= r.col.slots.end() {
+		return false
+	}
 	to := r.col.slots.of(t)
 	r.col.pass(r.ops, r.slot, to)
 	r.slot = to
 	_, r.until = r.col.slots.span(to)
+	return true
 }
 
 // close hands over what is left: the client will record no more.
@@ -104,7 +112,7 @@ func (r *recorder) close() { r.col.pass(r.ops, r.slot, r.col.slots.last()+1) }
 // fail keeps account of an error that ended an operation due at t.
 func (r *recorder) fail(err error, t int64) Outcome {
 	class, code := driver.Classify(err)
-	if t >= r.col.slots.start() {
+	if r.window(t) {
 		r.note(class, code, err, t-r.col.slots.start()).Count++
 	}
 	return outcomeOf(class)
@@ -112,7 +120,7 @@ func (r *recorder) fail(err error, t int64) Outcome {
 
 // again keeps account of an error after which the operation due at t is tried again.
 func (r *recorder) again(err error, t int64) {
-	if t >= r.col.slots.start() {
+	if r.window(t) {
 		class, code := driver.Classify(err)
 		r.note(class, code, err, t-r.col.slots.start()).Retried++
 	}

@@ -27,12 +27,14 @@ type Config struct {
 	Interval time.Duration // of the time series
 	// Operations ends the window after this many were sent; Window is its limit then. 0: the window ends by time.
 	Operations int64
-	Drain      time.Duration // after the window, for operations in flight
-	Timeout    time.Duration // of one operation; 0: none but the trial's end
-	Connect    time.Duration // deadline for opening all sessions; 0: 30 s
-	Teardown   time.Duration // deadline for closing them, and for one that doesn't end when told to; 0: 10 s
-	Seed       uint64
-	Workload   Workload
+	// Until ends the window as soon as its rate is known well enough; Window is its limit then. Closed loops only. The zero Until: the window ends by time.
+	Until    Until
+	Drain    time.Duration // after the window, for operations in flight
+	Timeout  time.Duration // of one operation; 0: none but the trial's end
+	Connect  time.Duration // deadline for opening all sessions; 0: 30 s
+	Teardown time.Duration // deadline for closing them, and for one that doesn't end when told to; 0: 10 s
+	Seed     uint64
+	Workload Workload
 	// Verify is of about how many rows the trial keeps account what was written, for Result.Ledger; 0: none. The workload is one over records.
 	Verify int64
 	// Open makes a session of one client with its level set and read back. It is called from several goroutines.
@@ -106,6 +108,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	shape.Clients = cfg.Clients
 	t := &trial{cfg: cfg, shape: shape, hashes: maphash.MakeSeed(), session: map[sessionKey]*Hist[uint64]{}}
 	t.slots = slots{warmup: int64(cfg.Warmup), window: int64(cfg.Window), interval: int64(cfg.Interval)}
+	if cfg.Until.Error > 0 {
+		t.slots.finish = new(atomic.Int64)
+	}
 	t.left.Store(cfg.Operations)
 	if cfg.Auto {
 		t.slots.begin = new(atomic.Int64)
@@ -286,7 +291,9 @@ func (t *trial) supervise(ctx context.Context, cancel context.CancelFunc, client
 			mark()
 		}
 		now := t.clock.now()
-		if !begun {
+		if begun {
+			t.converge(now)
+		} else {
 			t.settle(now)
 		}
 		over := min(stop, t.slots.end()+int64(t.cfg.Drain))

@@ -2,7 +2,7 @@ package result
 
 // SchemaVersion is in every file's metadata and rises when a column is added. Columns are never removed, renamed or
 // retyped within a major version.
-const SchemaVersion = "1.3"
+const SchemaVersion = "1.4"
 
 // TrialRow is one row of `trials`. Pointers are null where nothing was measured.
 type TrialRow struct {
@@ -34,6 +34,7 @@ type TrialRow struct {
 	Retried        *int64   `parquet:"retried" doc:"attempts beyond the first of an operation"`
 	NotFound       *int64   `parquet:"not_found" doc:"operations whose key was not there"`
 	Throughput     *float64 `parquet:"throughput_ops_s" doc:"succeeded / window_s"`
+	RateError      *float64 `parquet:"rate_rse" doc:"relative standard error of the mean rate of the window's m whole intervals, each taken as independent: (s / sqrt(m)) / mean, s with divisor m; null below two intervals"`
 	Offered        *float64 `parquet:"offered_ops_s" doc:"(attempts + dropped) / window_s"`
 	MinMs          *float64 `parquet:"min_ms" doc:"response time of successes: minimum"`
 	MeanMs         *float64 `parquet:"mean_ms" doc:"response time of successes: mean"`

@@ -4,6 +4,7 @@
 // Map of the package:
 //
 //	plan.go      Plan: trials in order (blocks that share a dataset, rounds of seeded shuffles), estimate
+//	saturation.go ramps of cells that end once the rate does not rise
 //	manifest.go  Manifest: plan.json, what a resumed run and every reader of the folder need
 //	folder.go    the run folder: exclusive creation, copy of the script, `latest`, the lock that dies with the process
 //	journal.go   Journal: append-only JSON lines, fsynced; repaired from the committed rows

@@ -152,24 +152,9 @@ func overloaded(r *load.Result, m *spec.Measure, b []int64) string {
 	return ""
 }
 
-// unsteady looks for a trend in the rate of the intervals. A last, shorter interval is left out.
+// unsteady looks for a trend in the rate of the whole intervals.
 func unsteady(r *load.Result) string {
-	var rate []float64
-	sum := map[int]int64{}
-	length := map[int]time.Duration{}
-	last := 0
-	for _, s := range r.Slots {
-		if s.Index >= 0 {
-			sum[s.Index] += s.OK
-			length[s.Index] = s.Length
-			last = max(last, s.Index)
-		}
-	}
-	for i := 0; i <= last; i++ {
-		if length[i] == length[0] {
-			rate = append(rate, float64(sum[i])/length[i].Seconds())
-		}
-	}
+	rate := r.Rates()
 	if len(rate) < fewSlots {
 		return ""
 	}

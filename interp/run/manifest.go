@@ -33,6 +33,7 @@ type Manifest struct {
 	Trials      int               `json:"trials"`
 	Axes        []spec.Axis       `json:"axes"`
 	Exclusions  []spec.Exclusion  `json:"exclusions,omitempty"`
+	Stop        spec.Saturation   `json:"stop,omitzero"`
 	Measures    []*spec.Measure   `json:"measures"`
 	Cells       []ManifestCell    `json:"cells"`
 }
@@ -58,7 +59,7 @@ func NewManifest(p *Plan) (*Manifest, error) {
 		return nil, err
 	}
 	m := &Manifest{Format: manifestFormat, Experiment: e.Name, Doc: e.Doc, PlanHash: hash, Seed: e.Seed, Repeats: e.Repeats,
-		Trials: len(p.Steps), Axes: e.Axes, Exclusions: e.Exclusions, Cells: make([]ManifestCell, len(p.Cells))}
+		Trials: len(p.Steps), Axes: e.Axes, Exclusions: e.Exclusions, Stop: e.Stop, Cells: make([]ManifestCell, len(p.Cells))}
 	index := map[*spec.Measure]int{}
 	for i, c := range p.Cells {
 		cell := &e.Cells[c]
@@ -164,6 +165,9 @@ func (m *Manifest) Difference(now *Manifest) []string {
 	}
 	if m.Seed != now.Seed {
 		out = append(out, fmt.Sprintf("the seed was %d and is %d", m.Seed, now.Seed))
+	}
+	if m.Stop != now.Stop {
+		out = append(out, fmt.Sprintf("ramps ended by %+v and end by %+v", m.Stop, now.Stop))
 	}
 	if len(m.Cells) != len(now.Cells) {
 		out = append(out, fmt.Sprintf("there were %d cells and are %d", len(m.Cells), len(now.Cells)))

@@ -17,6 +17,7 @@ type Plan struct {
 	Blocks     []Block
 	Steps      []Step // one per trial
 	ids        *spec.Identifier
+	before     map[int32][]int32 // by cell, those before it in its ramp; empty where no rule ends ramps
 }
 
 // A Block is the trials that share one loaded dataset.
@@ -36,9 +37,10 @@ type Step struct {
 }
 
 // NewPlan orders the trials of the cells that keep takes (nil: all). Blocks come in order of their first cell, those of
-// one system together; within a block every repeat is a round over its cells, shuffled by the experiment's seed.
+// one system together; within a block every repeat is a round over its cells, shuffled by the experiment's seed. Cells of a
+// ramp that may end early stay together and in order.
 func NewPlan(e *spec.Experiment, keep func(cell int) (bool, error)) (*Plan, error) {
-	p := &Plan{Experiment: e, ids: spec.NewIdentifier(e)}
+	p := &Plan{Experiment: e, ids: spec.NewIdentifier(e), before: map[int32][]int32{}}
 	if err := p.fillBlocks(keep); err != nil {
 		return nil, err
 	}
@@ -46,13 +48,16 @@ func NewPlan(e *spec.Experiment, keep func(cell int) (bool, error)) (*Plan, erro
 	for b := range p.Blocks {
 		blk := &p.Blocks[b]
 		blk.Trials = len(blk.cells) * e.Repeats
-		order := make([]int32, len(blk.cells))
+		ramps := p.ramps(blk.cells)
+		order := make([][]int32, len(ramps))
 		for r := range e.Repeats {
-			copy(order, blk.cells)
+			copy(order, ramps)
 			rng := rand.New(rand.NewPCG(e.Seed, uint64(b)<<32|uint64(r)))
 			rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-			for _, c := range order {
-				p.Steps = append(p.Steps, Step{c, int32(r), int32(b)})
+			for _, ramp := range order {
+				for _, c := range ramp {
+					p.Steps = append(p.Steps, Step{c, int32(r), int32(b)})
+				}
 			}
 		}
 	}
@@ -128,9 +133,11 @@ func (p *Plan) Hash() (string, error) {
 		h.Write(b)
 		h.Write([]byte{'\n'})
 	}
-	if _, err := fmt.Fprintf(h, "repeats %d", p.Experiment.Repeats); err != nil {
-		return "", err
+	text := fmt.Sprintf("repeats %d", p.Experiment.Repeats)
+	if stop := p.Experiment.Stop; stop.Axis != "" { // absent otherwise: hashes of plans without stay what they were
+		text += fmt.Sprintf(" stop %q %g", stop.Axis, stop.Gain)
 	}
+	h.Write([]byte(text))
 	return hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 

@@ -31,6 +31,9 @@ func fillCounts(row *result.TrialRow, r *load.Result) {
 	row.Dropped, row.Retried = ptr(r.Dropped), ptr(r.Retried())
 	row.Scheduled = r.Open
 	row.Throughput, row.Offered = ptr(float64(ok)/w), ptr(float64(attempts+r.Dropped)/w)
+	if e, ok := r.RateError(); ok {
+		row.RateError = &e
+	}
 	row.ErrorsHigh = ptr(attempts > 0 && float64(attempts-ok) > errorsHigh*float64(attempts))
 	if r.Own > 0 {
 		row.ScriptS = ptr(r.Own.Seconds())

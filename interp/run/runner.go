@@ -59,6 +59,7 @@ type Runner struct {
 	opened  map[string]*host   // opened by the preflight, not used yet
 	before  map[factKey]string // facts of the last start, when this is a resume
 	current string             // trial in hand
+	rates   map[string]float64 // throughput of the trials that are ok
 
 	logMu  sync.Mutex
 	log    []logged
@@ -181,7 +182,7 @@ func newRunner(opt Options, program *lang.Program, plan *Plan) (*Runner, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &Runner{opt: opt, plan: plan, program: program, secrets: secrets, opened: map[string]*host{}}, nil
+	return &Runner{opt: opt, plan: plan, program: program, secrets: secrets, opened: map[string]*host{}, rates: map[string]float64{}}, nil
 }
 
 // run takes every trial that isn't done, in order.
@@ -323,9 +324,12 @@ func (r *Runner) mendJournal(trials []string) (map[string]string, error) {
 	}
 	done := make(map[string]string, len(trials))
 	cols := r.schema.Table("trials").Columns()
-	id, status := slices.Index(cols, "trial_id"), slices.Index(cols, "status")
+	id, status, rate := slices.Index(cols, "trial_id"), slices.Index(cols, "status"), slices.Index(cols, "throughput_ops_s")
 	err = result.OpenRun(r.dir, r.schema).Each("trials", func(row []any) error {
-		done[row[id].(string)] = row[status].(string)
+		t := row[id].(string)
+		if done[t] = row[status].(string); done[t] == "ok" {
+			r.rates[t], _ = row[rate].(float64)
+		}
 		return nil
 	})
 	if err != nil {

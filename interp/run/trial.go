@@ -34,8 +34,9 @@ func (r *Runner) trial(ctx context.Context, pos int, s Step) (status string, err
 		return "", context.Cause(ctx)
 	}
 	var refused *driver.LevelRefused
+	var flat *saturated
 	switch {
-	case errors.As(err, &refused), r.missing(err):
+	case errors.As(err, &refused), errors.As(err, &flat), r.missing(err):
 		row.Status, row.Reason = "skipped", ptr(r.secrets.Hide(err.Error()))
 	case err != nil:
 		row.Status, row.Reason = "failed", ptr(r.secrets.Hide(err.Error()))
@@ -45,6 +46,9 @@ func (r *Runner) trial(ctx context.Context, pos int, s Step) (status string, err
 	}
 	if err := r.commit(t.ID, s, &row, res); err != nil {
 		return "", err
+	}
+	if row.Status == "ok" {
+		r.rates[t.ID] = *row.Throughput
 	}
 	r.opt.Observer.Done(pos, s, &row)
 	return row.Status, nil
@@ -72,6 +76,9 @@ func (r *Runner) commit(id string, s Step, row *result.TrialRow, res *load.Resul
 
 // measure does the trial's stages and fills its row. The result is nil when nothing was measured.
 func (r *Runner) measure(ctx context.Context, s Step, t spec.Trial, m *spec.Measure, row *result.TrialRow) (*load.Result, error) {
+	if err := r.saturated(s); err != nil {
+		return nil, err
+	}
 	r.look(ctx)
 	if err := r.open(ctx, m.System); err != nil {
 		return nil, err
@@ -159,7 +166,7 @@ func (r *Runner) offer(ctx context.Context, t spec.Trial, m *spec.Measure, w loa
 	sampling := startSampler(ctx, r.host.sys, t.ID)
 	res, err := load.Run(ctx, load.Config{
 		Rate: rateOf(m.Load), Backlog: m.Load.MaxBacklog, Retry: load.Retry(m.Retry),
-		Clients: m.Load.Clients, Pipeline: m.Load.Pipeline, Think: m.Load.Think, Warmup: m.Warmup, Auto: m.Auto, Window: m.Window, Operations: m.Operations, Interval: m.Interval,
+		Clients: m.Load.Clients, Pipeline: m.Load.Pipeline, Think: m.Load.Think, Warmup: m.Warmup, Auto: m.Auto, Window: m.Window, Operations: m.Operations, Until: load.Until(m.Until), Interval: m.Interval,
 		Drain: or(d.Drain, defaultDrain), Timeout: m.Timeout, Connect: or(d.Connect, defaultConnect),
 		Teardown: or(d.Teardown, defaultTeardown), Seed: t.Seed, Verify: m.Verify, Workload: w, Open: level.open,
 		OnWindow: func(begin bool) { use.mark(ctx, r.host.sys, begin); self.mark(begin) },

@@ -110,11 +110,18 @@ type Measure struct {
 	Window   time.Duration `json:"measure"`
 	// Operations ends the window after this many; Window is the limit then. 0: by time.
 	Operations int64         `json:"operations,omitempty"`
+	Until      Until         `json:"until,omitzero"` // ends the window once its rate is known well enough; Window is the limit then
 	Interval   time.Duration `json:"interval"`
 	Timeout    time.Duration `json:"timeout"` // of one operation; 0: none of its own
 	Reset      string        `json:"reset"`   // "auto", "always", "never"
 	Retry      Retry         `json:"retry,omitzero"`
 	Verify     int64         `json:"verify,omitempty"` // of about how many rows the writes are compared with what is there after the trial
+}
+
+// Until ends a window once the relative standard error of the mean of its intervals' rates is below Error.
+type Until struct {
+	Error   float64       `json:"error"`
+	AtLeast time.Duration `json:"at_least"`
 }
 
 // Canonical is everything that makes two measures different trials.
@@ -128,6 +135,9 @@ func (m *Measure) Canonical() map[string]any {
 	}
 	if m.Operations > 0 {
 		c["operations"] = m.Operations
+	}
+	if m.Until.Error > 0 {
+		c["until"] = map[string]any{"error": m.Until.Error, "at_least": m.Until.AtLeast}
 	}
 	if m.Verify > 0 {
 		c["verify"] = m.Verify
@@ -164,6 +174,25 @@ type Exclusion struct {
 	Pos   Pos    `json:"pos"`
 }
 
+// A Saturation ends a ramp, the cells that differ in one axis alone, when the rate does not rise any more. In the order of the
+// axis' values, the cells after one are skipped when the mean gain of the rate over its last 3 steps is negative, or over its
+// last 5 below Gain: the rule of cassandra-stress' automatic thread count. The first repeat decides for all.
+type Saturation struct {
+	Axis string  `json:"axis"` // the cells of a ramp have one system and one workload
+	Gain float64 `json:"gain"` // relative, of a step
+}
+
+// Ramp names the ramp of a cell: its values on the axes but that of Stop.
+func (e *Experiment) Ramp(cell int) string {
+	var rest []any
+	for i, a := range e.Axes {
+		if a.Name != e.Stop.Axis {
+			rest = append(rest, e.Cells[cell].Values[i])
+		}
+	}
+	return CanonicalString(rest)
+}
+
 // Deadlines bound the stages of a trial that a hung server could stretch. Zero means the default of that stage.
 type Deadlines struct {
 	Connect  time.Duration `json:"connect"`  // opening all sessions, levels set and read back
@@ -185,5 +214,6 @@ type Experiment struct {
 	Repeats    int
 	Seed       uint64
 	Deadlines  Deadlines
-	Hooks      []string // names of the hooks the script gave: "setup", "teardown", "before_trial", "after_trial"
+	Stop       Saturation // the zero Saturation: every cell is measured
+	Hooks      []string   // names of the hooks the script gave: "setup", "teardown", "before_trial", "after_trial"
 }
