@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"sextant/interp/driver"
 	"sextant/interp/spec"
@@ -264,10 +263,14 @@ func (s *session) Interrupt() {
 		_, err = c.exec(ctx, fmt.Sprintf("KILL QUERY %d", s.id))
 		_ = c.close() // it has done its work
 		return err
-	}, func() {
-		_ = s.c.sock.SetDeadline(time.Unix(1, 0)) // it fails only on a closed connection
-	})
+	}, s.c.sock.Cut)
 }
+
+// CanPoll is true: it is one connection.
+func (s *session) CanPoll() bool { return true }
+
+// Poll takes the socket below the library's connection, which reads and writes on the goroutine of its caller.
+func (s *session) Poll(wait func()) (int, error) { return s.c.sock.Detach(wait) }
 
 func (s *session) Close() error {
 	s.running.Wait()

@@ -39,7 +39,7 @@ func newSystem(nodes []*sqldriver.Config, log func(kind, text string)) *system {
 // conn is one connection: the library's, and the socket below it.
 type conn struct {
 	c    sql.Conn
-	sock net.Conn
+	sock *driver.Stream
 	bad  bool // it can't be used any more
 }
 
@@ -50,8 +50,11 @@ func (s *system) connect(ctx context.Context, node int) (*conn, error) {
 	cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		var d net.Dialer
 		c, err := d.DialContext(ctx, network, addr)
-		out.sock = c
-		return c, err
+		if err != nil {
+			return nil, err
+		}
+		out.sock = driver.NewStream(c)
+		return out.sock, nil
 	}
 	connector, err := sqldriver.NewConnector(cfg)
 	if err != nil {
@@ -64,6 +67,7 @@ func (s *system) connect(ctx context.Context, node int) (*conn, error) {
 }
 
 func (c *conn) close() error {
+	c.sock.End()
 	if c.bad {
 		return c.sock.Close() // a farewell would wait for an answer
 	}

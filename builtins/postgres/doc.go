@@ -10,7 +10,6 @@
 //	session.go  session: one client's connection and its prepared statements
 //	wire.go     the hot path: prebuilt messages of the extended protocol, replies read in place
 //	transact.go statements of transactions, pipelines
-//	blocking.go reads and writes past Go's network poller, for few clients
 //	errors.go   SQLSTATE -> driver.Error
 //
 // pgx's pgconn connects (TLS, SCRAM, all of libpq's URL) and prepares; the measured operations are written and read by

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"strconv"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 type session struct {
 	c      *pgconn.PgConn
 	x      *wire
-	block  *blocking // below x, when there are few clients; else nil
 	ops    []driver.Prepared[statement]
 	number int           // of prepared statements
 	limit  []byte        // text of a scan's limit
@@ -66,11 +64,6 @@ func (s *session) Prepare(ctx context.Context, w *driver.Workload) error {
 		return wrap(err)
 	}
 	s.x = newWire(s.c.Conn())
-	if w.Clients > 0 && w.Clients <= 2*runtime.GOMAXPROCS(0) {
-		if b, ok := newBlocking(s.c.Conn()); ok {
-			s.x, s.block = newWire(b), b
-		}
-	}
 	s.arg = s.x.arg
 	for _, st := range w.Statements {
 		if _, err := s.Add(ctx, st); err != nil {
@@ -130,21 +123,30 @@ func (s *session) write(o *driver.Prepared[statement], op *driver.Op, reply *dri
 
 // Interrupt asks the server to end the operation in progress, and cuts the connection when it doesn't.
 func (s *session) Interrupt() {
-	s.running.Interrupt(s.c.CancelRequest, func() {
-		if s.block != nil {
-			s.block.cut()
-		} else {
-			_ = s.c.Conn().SetDeadline(time.Unix(1, 0)) // it fails only on a closed connection
-		}
-	})
+	s.running.Interrupt(s.c.CancelRequest, driver.StreamOf(s.c.Conn()).Cut)
+}
+
+// CanPoll is true: it is one connection.
+func (s *session) CanPoll() bool { return true }
+
+// Poll takes the connection from pgx, which is not asked for anything any more.
+func (s *session) Poll(wait func()) (int, error) {
+	return driver.StreamOf(s.c.Conn()).Detach(wait)
 }
 
 func (s *session) Close() error {
 	s.running.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
+	conn := s.c.Conn()
+	if st := driver.StreamOf(conn); s.x != nil && st.Detached() {
+		if st.End(); !s.x.torn {
+			_, _ = conn.Write([]byte("X\x00\x00\x00\x04")) // Terminate; the server notices the end of the connection as well
+		}
+		return wrap(conn.Close())
+	}
 	if s.x != nil && s.x.torn {
-		return wrap(s.c.Conn().Close())
+		return wrap(conn.Close())
 	}
 	return wrap(s.c.Close(ctx))
 }

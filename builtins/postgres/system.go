@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,7 +43,11 @@ func (s *system) connect(ctx context.Context) (*pgconn.PgConn, error) {
 
 // connect opens one connection and sets a level on it.
 func connect(ctx context.Context, cfg *pgconn.Config, level spec.Level) (*pgconn.PgConn, error) {
-	c, err := pgconn.ConnectConfig(ctx, cfg)
+	dialled := cfg.Copy()
+	dialled.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		return driver.Streamed(cfg.DialFunc(ctx, network, addr))
+	}
+	c, err := pgconn.ConnectConfig(ctx, dialled)
 	if err != nil {
 		return nil, connectError(cfg, err)
 	}

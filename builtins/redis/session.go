@@ -327,4 +327,12 @@ func (s *session) scan(op *driver.Op, reply *driver.Reply) error {
 // Interrupt cuts the connection: Redis has no way to end another client's command. What was sent may still be done.
 func (s *session) Interrupt() { s.links.interrupt() }
 
+// CanPoll is true where there is one server.
+func (s *session) CanPoll() bool { return s.links.m == nil && s.reader == nil }
+
+// Poll takes the one connection.
+func (s *session) Poll(wait func()) (int, error) {
+	return driver.StreamOf(s.links.wires[0].conn).Detach(wait)
+}
+
 func (s *session) Close() error { return s.links.close() }

@@ -42,6 +42,7 @@ func newSystem(opt *goredis.Options, log func(kind, text string)) *system {
 func (s *system) connect(ctx context.Context, addr string) (*wire, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)
+	conn, err = driver.Streamed(conn, err)
 	if err == nil && s.opt.TLSConfig != nil {
 		cfg := s.opt.TLSConfig
 		if addr != s.opt.Addr { // another node: it has a name of its own

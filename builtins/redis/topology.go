@@ -249,6 +249,7 @@ func (l *links) close() error {
 	defer l.mu.Unlock()
 	var err error
 	for _, x := range l.all {
+		driver.StreamOf(x.conn).End() // of TLS, a farewell is written
 		err = errors.Join(err, x.conn.Close())
 	}
 	return err

@@ -151,7 +151,7 @@ func (w *pgbench) Shape() *driver.Workload {
 		out.Tables = pgbenchTables(w.scale)
 	}
 	for _, s := range w.scripts {
-		out.Ops = append(out.Ops, driver.OpType{Name: s.Name, Action: driver.Transaction})
+		out.Ops = append(out.Ops, driver.OpType{Name: s.Name, Action: driver.Transaction, Sleeps: s.Sleeps()})
 		out.Statements = append(out.Statements, s.Statements...)
 	}
 	return out

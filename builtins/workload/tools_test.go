@@ -302,3 +302,14 @@ func TestRedisFrames(t *testing.T) {
 		t.Errorf("%q", op.Frame)
 	}
 }
+
+// A script that sleeps says so: its clients can't share a thread.
+func TestPgbenchSaysThatItSleeps(t *testing.T) {
+	file := func(text string) map[string]any { return map[string]any{"text": text, "value": int64(1)} }
+	w := made[*pgbench](t, "pgbench", map[string]any{"scripts": map[string]any{"a.sql": file("\\sleep 1 ms\nSELECT 1;"), "b.sql": file("SELECT 1;")}})
+	for _, o := range w.Shape().Ops {
+		if o.Sleeps != (o.Name == "a.sql") {
+			t.Errorf("%s sleeps: %v", o.Name, o.Sleeps)
+		}
+	}
+}

@@ -6,12 +6,13 @@
 //	Driver    a descriptor: spec.SystemType (what scripts may write) + Open
 //	System    an opened database: Facts, Session, Close; everything more is a capability found by assertion:
 //	          Loader (datasets), Scripter (hooks), LevelChecker, Processes, Counters, Limiter, Embedded, Restarter
-//	Session   one client's own connection: Level, Prepare, Do, Close; capability Interrupter
+//	Session   one client's own connection: Level, Prepare, Do, Close; capabilities Interrupter, Batcher, Polled
 //	Workload  tables and operation types, as data: what Prepare gets
 //	Op, Reply one operation, reused by its client: no allocation per operation
 //	Statement, Transactor, Program   transactions in the system's own language (statement.go)
 //	Dialect, PrepareRecord           actions on records in SQL and its like (recordsql.go)
 //	InspectTables, TLSConfig, Running   what drivers have in common (dataset.go, options.go, running.go)
+//	Stream    a connection that can leave Go's network poller (stream.go, raw_linux.go)
 //	Error     every failure, classed; predicates in errors.go
 //
 // The flow of a trial: Open -> Facts -> Loader.Inspect/Load -> Session per client (level set) -> Level (read back) ->
@@ -178,8 +179,6 @@ type Workload struct {
 	Calls []OpType
 	// Statements are those that the programs of Transaction operations begin with; programs may add more.
 	Statements []Statement
-	// Clients is how many sessions work at the same time; 0: unknown. A driver may choose by it how it waits for replies.
-	Clients int
 }
 
 // All are the operation types that a session prepares: Op.Type is an index into them.
@@ -293,6 +292,8 @@ type OpType struct {
 	Fields []int
 	// Batch is how many records a batch has.
 	Batch int
+	// Sleeps: its programs wait for time to pass, not for their server alone.
+	Sleeps bool
 }
 
 // An Op is one operation, filled by a generator and reused. Slices are valid until the next operation.

@@ -66,7 +66,7 @@ func (c *client) batches(ctx context.Context) {
 		for ; read < n; read++ {
 			c.rec.add(types[read], sent, sent, done, c.rec.fail(err, sent))
 		}
-		if !c.reopen(ctx) {
+		if !c.replace(ctx) {
 			return
 		}
 	}

@@ -26,6 +26,10 @@ type client struct {
 	// programs: the workload has operations that are programs, which look at their context between statements
 	programs bool
 
+	loop  *loop // that runs it as member place; nil: it has a goroutine of its own
+	place int
+	block bool // its session's system calls block
+
 	session driver.Session // nil while it has none; written by the client, under mu
 	lost    error          // why it has none
 
@@ -251,7 +255,18 @@ func (c *client) pause(ctx context.Context, tries int) error {
 	if d > r.Limit || d <= 0 {
 		d = r.Limit
 	}
-	return c.t.clock.wait(ctx, c.t.clock.now()+int64(d))
+	var err error
+	c.aside(func() { err = c.t.clock.wait(ctx, c.t.clock.now()+int64(d)) })
+	return err
+}
+
+// aside does what may block, without holding up the clients that run in the same loop.
+func (c *client) aside(fn func()) {
+	if c.loop == nil {
+		fn()
+		return
+	}
+	c.loop.outside(c.place, fn)
 }
 
 // opContext is the context for Do. An Interrupter is ended by Interrupt, so it shares the trial's context; any other
@@ -279,10 +294,36 @@ func (c *client) failed(ctx context.Context, err error, op *driver.Op, due, sent
 	if !cut && class != driver.Connection {
 		return c.opContext(ctx)
 	}
-	if !c.reopen(ctx) {
+	if !c.replace(ctx) {
 		return nil, nil
 	}
 	return c.opContext(ctx)
+}
+
+// replace gets another session in place of a lost one; false: there was none to be had in time.
+func (c *client) replace(ctx context.Context) bool {
+	ok := false
+	c.aside(func() { ok = c.reopen(ctx) })
+	if !ok {
+		return false
+	}
+	c.lost = c.attach()
+	return c.lost == nil
+}
+
+// attach lets the session wait in the client's way.
+func (c *client) attach() error {
+	p, ok := c.session.(driver.Polled)
+	switch {
+	case !ok || !p.CanPoll():
+		return nil
+	case c.loop != nil:
+		return c.loop.attach(c.place, p)
+	case c.block:
+		_, err := p.Poll(nil)
+		return err
+	}
+	return nil
 }
 
 // The pause between attempts to get a lost session back doubles from the first to the last of these.

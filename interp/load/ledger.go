@@ -131,7 +131,7 @@ type Verified struct {
 func (l *Ledger) Check(ctx context.Context, s driver.Session, w Workload) (out Verified, err error) {
 	shape := w.Shape()
 	table := &shape.Tables[0]
-	if err := s.Prepare(ctx, &driver.Workload{Tables: shape.Tables, Ops: []driver.OpType{{Name: "verify", Action: driver.Read}}, Clients: 1}); err != nil {
+	if err := s.Prepare(ctx, &driver.Workload{Tables: shape.Tables, Ops: []driver.OpType{{Name: "verify", Action: driver.Read}}}); err != nil {
 		return out, err
 	}
 	ids := map[int64]bool{}

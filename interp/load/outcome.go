@@ -38,6 +38,7 @@ func (t *trial) result(clients []*client) *Result {
 		Merge(res.Late, &c.rec.late)
 		res.Busy += time.Duration(c.rec.busy)
 		res.Batches += time.Duration(c.rec.batch)
+		res.Lag += time.Duration(c.rec.lag)
 		res.Own += time.Duration(c.rec.spent)
 	}
 	res.Errors = mergeErrors(clients)

@@ -22,6 +22,7 @@ type recorder struct {
 	until int64        // end of the current slot on the trial's clock
 	split bool         // service times are recorded apart
 	busy  int64        // ns of the window spent in operations
+	lag   int64        // ns of the window that replies waited in a loop for those before them
 	batch int64        // ns of the window from the sending of a batch to its last reply
 	spent int64        // ns of the window that programs spent in an interpreter of their own
 	late  Hist[uint32] // ns between due and sent of operations whose client was waiting for them
@@ -80,6 +81,13 @@ func (r *recorder) add(op int, due, sent, done int64, o Outcome) {
 func (r *recorder) batched(sent, done int64) {
 	if from, to := max(sent, r.col.slots.start()), min(done, r.col.slots.end()); to > from {
 		r.batch += to - from
+	}
+}
+
+// held counts the time that a reply waited in a loop.
+func (r *recorder) held(came, taken int64) {
+	if r.window(came) {
+		r.lag += taken - came
 	}
 }
 

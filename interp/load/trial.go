@@ -75,6 +75,9 @@ type Result struct {
 	// Batches is the time of the window that the clients spent in batches, each from its sending to its last reply; 0 without
 	// a pipeline.
 	Batches time.Duration
+	// Lag is the time of the window that replies which had come waited for the generator to take those that had come with them. What came while it was busy with
+	// such a round waited for the next one, about as long again, which nobody sees.
+	Lag time.Duration
 	// Own is how much of it programs spent in an interpreter of their own (scripted transactions); 0 where there is none.
 	Own time.Duration
 	// Open loop: operations due in the window, how many of them were never sent, and how late those were sent whose client
@@ -103,9 +106,7 @@ type SessionOp struct {
 // Run opens the sessions, offers the load and returns what happened. An error means that there is no result: a session
 // could not be opened, or ctx ended. Every goroutine that it started has ended when it returns.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
-	shape := new(driver.Workload)
-	*shape = *cfg.Workload.Shape()
-	shape.Clients = cfg.Clients
+	shape := cfg.Workload.Shape()
 	t := &trial{cfg: cfg, shape: shape, hashes: maphash.MakeSeed(), session: map[sessionKey]*Hist[uint64]{}}
 	t.slots = slots{warmup: int64(cfg.Warmup), window: int64(cfg.Window), interval: int64(cfg.Interval)}
 	if cfg.Until.Error > 0 {
@@ -239,14 +240,27 @@ func within(wg *sync.WaitGroup, deadline time.Duration, what string) error {
 func (t *trial) offer(ctx context.Context, clients []*client) error {
 	lctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	single, loops, err := t.arrange(clients)
+	if err != nil {
+		return err
+	}
 	t.clock = startClock()
 	var wg sync.WaitGroup
-	for _, c := range clients {
+	for _, c := range single {
 		wg.Go(func() { c.run(lctx) })
+	}
+	processors.add(len(loops)) // see loop.ready
+	defer processors.add(-len(loops))
+	broken := make([]error, len(loops))
+	for i, l := range loops {
+		wg.Go(func() { broken[i] = l.run(func(c *client) { c.run(lctx) }) })
 	}
 	finished := make(chan struct{})
 	go func() { wg.Wait(); close(finished) }()
-	return t.supervise(ctx, cancel, clients, finished)
+	if err := t.supervise(ctx, cancel, clients, finished); err != nil {
+		return err
+	}
+	return errors.Join(broken...)
 }
 
 // tick is how often the supervisor looks at the clients; a time-out is noticed at most this late.

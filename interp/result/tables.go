@@ -60,6 +60,7 @@ type TrialRow struct {
 	ServerRSS      *int64   `parquet:"server_rss_bytes" doc:"resident memory of the server's processes at the end of the window; shared pages count once per process"`
 	InFlight       *float64 `parquet:"in_flight" doc:"mean number of operations in flight over the window, whenever they were due; by Little's law throughput x service time when nothing crosses the window's ends"`
 	BusyPct        *float64 `parquet:"busy_pct" doc:"share of the window that clients spent in operations (in batches, with a pipeline): 100 in_flight / clients without one; in a closed loop without think time the rest is the generator's own time"`
+	LagPct         *float64 `parquet:"lag_pct" doc:"share of the clients' time in operations in which a reply had come and waited for the generator, which was busy with those that had come with it; about as much again is waited unseen. 0 where each client has a thread's attention of its own"`
 	BacklogEnd     *int64   `parquet:"backlog_end" doc:"open loop: operations due and not sent at the end of the window"`
 	LateP99Ms      *float64 `parquet:"late_p99_ms" doc:"open loop: 99th percentile of how late operations were sent whose client was waiting for their due instant"`
 	GCPauseMs      *float64 `parquet:"gc_pause_ms" doc:"pauses of sextant's garbage collector in the window, sum"`

@@ -18,6 +18,7 @@ import (
 
 // The limits behind the flags of a trial.
 const (
+	lagTooMuch  = 40.0             // %: replies that waited in the generator, of the response time
 	busyEnough  = 90.0             // %: clients of a closed loop that are busy less wait for the generator
 	cpuFull     = 90.0             // % of all cores
 	lateTooMuch = time.Millisecond // 99th percentile of lateness, unless service times are longer
@@ -89,6 +90,9 @@ func (w *watch) judge(row *result.TrialRow, m *spec.Measure, r *load.Result) []s
 		busy = r.Batches // operations of a batch end one after the other while their client is busy with the rest
 	}
 	row.BusyPct = ptr(100 * busy.Seconds() / r.Window.Seconds() / float64(m.Load.Clients))
+	if busy > 0 {
+		row.LagPct = ptr(100 * r.Lag.Seconds() / busy.Seconds())
+	}
 	flag(&row.ClientBound, w.clientBound(row, m, r))
 	why := ""
 	if n := w.throttled[1] - w.throttled[0]; n > 0 {
@@ -120,6 +124,9 @@ func (w *watch) clientBound(row *result.TrialRow, m *spec.Measure, r *load.Resul
 			return fmt.Sprintf("client_bound: 1 %% of the operations were sent %.1f ms late or later although a client was free", float64(late.P99)/1e6)
 		}
 		return ""
+	}
+	if row.LagPct != nil && *row.LagPct > lagTooMuch {
+		return fmt.Sprintf("client_bound: for %.0f %% of the response time replies were there and waited for the generator, which handles many clients one after the other", *row.LagPct)
 	}
 	// A client that waits for a new session isn't busy either; then it is the server that holds it up.
 	if m.Load.Think == 0 && *row.BusyPct < busyEnough && r.Total(load.ConnectionLost, load.TimedOut) == 0 && r.Lost == 0 && m.Retry.First == 0 {

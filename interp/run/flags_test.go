@@ -1,6 +1,7 @@
 package run
 
 import (
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -61,6 +62,18 @@ func TestSteadyTrialHasNoFlag(t *testing.T) {
 	row, said := judged(measured(steadyCounts()...), spec.Measure{}, nil)
 	if said != "" || *row.InFlight != 1 || *row.BusyPct != 100 || row.BacklogEnd != nil || row.LateP99Ms != nil {
 		t.Errorf("%q, in flight %v, busy %v", said, *row.InFlight, *row.BusyPct)
+	}
+}
+
+// Replies that wait in the generator are said, and from 40 % of the response time on the generator is what was measured.
+func TestLag(t *testing.T) {
+	for lag, want := range map[time.Duration]string{3900 * time.Millisecond: "", 4100 * time.Millisecond: "client_bound: for 41 % of the response time replies were there and waited"} {
+		r := measured(steadyCounts()...)
+		r.Lag = lag
+		row, said := judged(r, spec.Measure{}, nil)
+		if (want == "") != (said == "") || !strings.Contains(said, want) || math.Abs(*row.LagPct-10*lag.Seconds()) > 1e-9 || *row.ClientBound != (want != "") {
+			t.Errorf("lag %v: %q, %v %%", lag, said, *row.LagPct)
+		}
 	}
 }
 

@@ -22,8 +22,8 @@ func TestARampEndsWhenTheRateIsFlat(t *testing.T) {
 		{[]float64{100, 50, 25}, ""}, // two steps
 		{[]float64{100, 50, 25, 24}, "the last 3 steps of threads the rate fell by 35 %"},
 		{[]float64{100, 90, 100, 110}, ""},
-		{[]float64{100, 100, 100, 100}, ""},             // not negative, and five steps are to come
-		{[]float64{100, 100, 100, 100, 100}, ""},        // four steps
+		{[]float64{100, 100, 100, 100}, ""},           // not negative, and five steps are to come
+		{[]float64{100, 100, 100, 100, 100}, ""},      // four steps
 		{[]float64{100, 200, 201, 199, 200, 201}, ""}, // the first of the five was large
 		{[]float64{100, 200, 201, 202, 203, 204, 205}, "the last 5 steps of threads the rate rose by 0.5 % a step, below 2 %"},
 		{[]float64{100, 200, 400, 399, 398, 397}, "fell by 0.25 %"},

@@ -27,6 +27,11 @@ type Script struct {
 	vars       []string // names by slot
 }
 
+// Sleeps says whether it has a \sleep.
+func (s *Script) Sleeps() bool {
+	return slices.ContainsFunc(s.cmds, func(c command) bool { return c.kind == cmdSleep })
+}
+
 // Given are the variables that every script finds set: client_id, scale, random_seed, default_seed.
 func Given() []string { return []string{"client_id", "scale", "random_seed", "default_seed"} }
 
