@@ -330,3 +330,27 @@ func BenchmarkOpenLoop(b *testing.B) {
 		})
 	}
 }
+
+// A stall allocates nothing: the default backlog has its room from the beginning. A larger one grows, in order.
+func TestBacklogHasItsRoom(t *testing.T) {
+	sl := slots{window: int64(10 * time.Second), interval: int64(time.Second)}
+	for _, bound := range []int{100_000, roomAhead + 50_000} {
+		q := newQueue(newSchedule(*even(50_000), 1, 0), sl, bound)
+		room := len(q.ring)
+		q.arrive(int64(4 * time.Second)) // 200,000 operations are due
+		if bound <= roomAhead && len(q.ring) != room {
+			t.Errorf("a stall of 4 s took room for %d operations more", len(q.ring)-room)
+		}
+		if q.n != bound {
+			t.Errorf("%d operations wait, the bound is %d", q.n, bound)
+		}
+		last := int64(-1)
+		for range q.n {
+			x, ok := q.take(int64(4 * time.Second))
+			if !ok || x.due <= last {
+				t.Fatalf("%+v after %d", x, last)
+			}
+			last = x.due
+		}
+	}
+}

@@ -143,10 +143,14 @@ type arrivals struct {
 	backlog      int64 // at the slot's end
 }
 
+// roomAhead is the backlog for which there is room from the beginning, 2 MiB.
+const roomAhead = 1 << 17
+
 func newQueue(s *schedule, sl slots, bound int) *queue {
 	q := &queue{s: s, slots: sl, bound: max(bound, 1), first: sl.first()}
 	q.series = make([]arrivals, sl.last()-q.first+1)
-	q.ring = make([]ticket, min(q.bound, 1024))
+	q.ring = make([]ticket, min(q.bound, roomAhead))
+	clear(q.ring) // so that the memory is there, too: a stall is no time to ask for it
 	q.advance()
 	return q
 }
