@@ -27,7 +27,7 @@ func rate(b *testing.B, out string) float64 {
 }
 
 // BenchmarkAgainstStress: the same commands as cassandra-stress on the same node, in turns. The tool's turns are n operations after a warm-up of a
-// quarter of them; its CPU can't be told from that of its start. The load is written at ALL, as the tool is told to write.
+// quarter of them; its CPU is that of its start and warm-up as well. The load is written at ALL, as the tool is told to write.
 func BenchmarkAgainstStress(b *testing.B) {
 	const records = 20_000
 	s := local(b, map[string]any{"heap": "1G"})
@@ -37,20 +37,22 @@ func BenchmarkAgainstStress(b *testing.B) {
 			return sidebyside.Offered(b, w, 32, func(ctx context.Context) (driver.Session, error) { return s.Session(ctx, spec.Level{}) })
 		}
 	}
-	tool := func(args ...string) func() sidebyside.Turn {
+	tool := func(n int, args ...string) func() sidebyside.Turn {
 		return func() sidebyside.Turn {
-			return sidebyside.Turn{Rate: rate(b, stressTool(b, s, append(args, "-rate", "threads=32")...))}
+			return sidebyside.Counted(n, func() float64 {
+				return rate(b, stressTool(b, s, append(args, fmt.Sprint("n=", n), "-rate", "threads=32")...))
+			})
 		}
 	}
 	read := sidebyside.Workload(b, "cassandra_stress", map[string]any{"command": "read", "records": int64(records)})
 	loadDataset(b, s, read, "fp")
 	of("mixed")() // warms the server's JVM
 	b.Run("load", func(b *testing.B) {
-		sidebyside.Run(b, "cassandra-stress", func() sidebyside.Turn { return sidebyside.Loaded(b, s, read) }, tool("write", fmt.Sprint("n=", records), "cl=ALL"))
+		sidebyside.Run(b, "cassandra-stress", func() sidebyside.Turn { return sidebyside.Loaded(b, s, read) }, tool(records, "write", "cl=ALL"))
 	})
 	for _, command := range []string{"write", "read", "mixed"} {
 		b.Run(command, func(b *testing.B) {
-			sidebyside.Run(b, "cassandra-stress", of(command), tool(command, fmt.Sprint("n=", records*2), "cl=ONE", "-pop", fmt.Sprintf("dist=gaussian(1..%d)", records)))
+			sidebyside.Run(b, "cassandra-stress", of(command), tool(records*2, command, "cl=ONE", "-pop", fmt.Sprintf("dist=gaussian(1..%d)", records)))
 		})
 	}
 }

@@ -50,7 +50,9 @@ func BenchmarkAgainstGoYCSB(b *testing.B) {
 			sidebyside.Run(b, "go-ycsb", func() sidebyside.Turn {
 				return sidebyside.Offered(b, w, 16, func(ctx context.Context) (driver.Session, error) { return s.Session(ctx, spec.Level{}) })
 			}, func() sidebyside.Turn {
-				return sidebyside.Turn{Rate: rate(tool("run", x.name, "-p", "operationcount=4000", "-p", "readproportion="+x.read, "-p", "updateproportion="+x.update))}
+				return sidebyside.Counted(4000, func() float64 {
+					return rate(tool("run", x.name, "-p", "operationcount=4000", "-p", "readproportion="+x.read, "-p", "updateproportion="+x.update))
+				})
 			})
 		})
 	}

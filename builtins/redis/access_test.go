@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"sextant/builtins/sidebyside"
 	"sextant/interp/driver"
 	"sextant/interp/driver/drivertest"
 	"sextant/interp/driver/sandbox"
+	"sextant/interp/load"
 	"sextant/interp/spec"
 )
 
@@ -38,6 +40,18 @@ func TestTLS(t *testing.T) {
 	url, password := secured(t, cert, key)
 	if _, err := serverAt(t, map[string]any{"url": url, "tls": "off"}); err == nil || !strings.Contains(err.Error(), "connection") || strings.Contains(err.Error(), password) {
 		t.Errorf("without TLS: %v", err)
+	}
+	opened, err := serverAt(t, map[string]any{"url": url, "tls": "require"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sys := opened.(*system)
+	w := sidebyside.Workload(t, "redis", map[string]any{"tests": map[string]any{"set": int64(1), "get": int64(1)}, "keyspace": int64(200), "value_bytes": int64(20_000)})
+	loaded(t, sys, w)
+	for _, depth := range []int{1, 8} { // four clients share threads, also below TLS
+		if res := trialOf(t, sys, "default", w, 4, depth, 2000); res.Total(load.OK) < 2000 || len(res.Errors) != 0 {
+			t.Errorf("over TLS in batches of %d: %d of 2000, %+v", depth, res.Total(load.OK), res.Errors)
+		}
 	}
 }
 

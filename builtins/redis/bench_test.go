@@ -28,8 +28,7 @@ func (reads) Next(_ *load.Rand, op *driver.Op) { op.Key = []byte("row") }
 // BenchmarkAgainstRedisBenchmark compares HGETALL of one record of 10 x 100 bytes with redis-benchmark doing the same, in
 // five interleaved turns. It prints the median rates and ratio, and the ratio's spread.
 func BenchmarkAgainstRedisBenchmark(b *testing.B) {
-	tool, err := exec.LookPath("redis-benchmark")
-	if err != nil {
+	if _, err := exec.LookPath("redis-benchmark"); err != nil {
 		b.Skipf("SKIP: %v", err)
 	}
 	s := local(b, map[string]any{"appendonly": false})
@@ -43,38 +42,42 @@ func BenchmarkAgainstRedisBenchmark(b *testing.B) {
 	if err := s.with(b.Context(), func(x *wire) error { _, err := x.call(set...); return err }); err != nil {
 		b.Fatal(err)
 	}
-	port := s.opt.Addr[strings.LastIndexByte(s.opt.Addr, ':')+1:]
 	for _, clients := range []int{1, 16, 50} {
 		b.Run(fmt.Sprint(clients), func(b *testing.B) {
 			for b.Loop() {
 				sidebyside.Run(b, "redis-benchmark", func() sidebyside.Turn {
 					return sidebyside.Offered(b, reads{shape}, clients, func(ctx context.Context) (driver.Session, error) { return s.Session(ctx, spec.Level{}) })
 				}, func() sidebyside.Turn {
-					n := 40_000 * min(clients, 4)
-					out, err := exec.Command(tool, "-h", "127.0.0.1", "-p", port, "-a", s.opt.Password, "-n", fmt.Sprint(n), "-c", fmt.Sprint(clients), "--csv", "HGETALL", "row").Output()
-					if err != nil {
-						b.Fatal(err)
-					}
-					lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-					var rate float64
-					if _, err := fmt.Sscan(strings.Trim(strings.Split(lines[len(lines)-1], ",")[1], `"`), &rate); err != nil {
-						b.Fatalf("%s: %v", out, err)
-					}
-					return sidebyside.Turn{Rate: rate} // it runs for a number of requests
+					return benchmarked(b, s, 40_000*min(clients, 4), "-c", fmt.Sprint(clients), "--csv", "HGETALL", "row")
 				})
 			}
 		})
 	}
 }
 
+// benchmarked is a turn of redis-benchmark: n requests.
+func benchmarked(b *testing.B, s *system, n int, args ...string) sidebyside.Turn {
+	b.Helper()
+	port := s.opt.Addr[strings.LastIndexByte(s.opt.Addr, ':')+1:]
+	return sidebyside.Counted(n, func() (rate float64) {
+		out, err := exec.Command("redis-benchmark", append([]string{"-h", "127.0.0.1", "-p", port, "-a", s.opt.Password, "-n", fmt.Sprint(n)}, args...)...).Output()
+		if err != nil {
+			b.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+		if _, err := fmt.Sscan(strings.Trim(strings.Split(lines[len(lines)-1], ",")[1], `"`), &rate); err != nil {
+			b.Fatalf("%s: %v", out, err)
+		}
+		return rate
+	})
+}
+
 // BenchmarkPipelines compares SET and GET of 3 bytes at 50 clients, one command at a time and 64, with redis-benchmark in turns.
 func BenchmarkPipelines(b *testing.B) {
-	tool, err := exec.LookPath("redis-benchmark")
-	if err != nil {
+	if _, err := exec.LookPath("redis-benchmark"); err != nil {
 		b.Skipf("SKIP: %v", err)
 	}
 	s := local(b, map[string]any{"appendonly": false})
-	port := s.opt.Addr[strings.LastIndexByte(s.opt.Addr, ':')+1:]
 	for _, test := range []string{"set", "get"} {
 		for _, depth := range []int{1, 64} {
 			b.Run(fmt.Sprintf("%s-%d", test, depth), func(b *testing.B) {
@@ -86,16 +89,7 @@ func BenchmarkPipelines(b *testing.B) {
 					sidebyside.Run(b, "redis-benchmark", func() sidebyside.Turn {
 						return sidebyside.Pipelined(b, w, 50, depth, func(ctx context.Context) (driver.Session, error) { return s.Session(ctx, spec.Level{}) })
 					}, func() sidebyside.Turn {
-						out, err := exec.Command(tool, "-h", "127.0.0.1", "-p", port, "-a", s.opt.Password, "-n", fmt.Sprint(150_000*min(depth, 12)), "-c", "50", "-P", fmt.Sprint(depth), "-t", test, "--csv").Output()
-						if err != nil {
-							b.Fatal(err)
-						}
-						lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-						var rate float64
-						if _, err := fmt.Sscan(strings.Trim(strings.Split(lines[len(lines)-1], ",")[1], `"`), &rate); err != nil {
-							b.Fatalf("%s: %v", out, err)
-						}
-						return sidebyside.Turn{Rate: rate} // it runs for a number of requests
+						return benchmarked(b, s, 150_000*min(depth, 12), "-c", "50", "-P", fmt.Sprint(depth), "-t", test, "--csv")
 					})
 				}
 			})

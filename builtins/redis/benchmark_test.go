@@ -190,7 +190,7 @@ func pipelined(t *testing.T, s *system, w load.Workload, n, depth int) {
 			}
 		}
 		replies := 0
-		if err := b.Flush(t.Context(), func(k int, _ int64, _ bool, err error) {
+		if err := b.Flush(t.Context(), func(k int, _ *driver.Reply, _ bool, err error) {
 			if err != nil || k != replies {
 				t.Errorf("reply %d: number %d, %v", replies, k, err)
 			}
@@ -228,12 +228,12 @@ func TestBatchReplies(t *testing.T) {
 	queue("SET a 1", "LPOP a", "GET nothing", "LRANGE nothing 0 9", "ZPOPMIN nothing", "GET a", "INCR a", "NOSUCH", "RPUSH l x y", "LRANGE l 0 9")
 	var rows []int64
 	var classes []driver.Class
-	if err := b.Flush(t.Context(), func(_ int, n int64, _ bool, err error) {
+	if err := b.Flush(t.Context(), func(_ int, r *driver.Reply, _ bool, err error) {
 		class, _ := driver.Classify(err)
 		if err == nil {
 			class = ""
 		}
-		rows, classes = append(rows, n), append(classes, class)
+		rows, classes = append(rows, r.Rows), append(classes, class)
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestBatchReplies(t *testing.T) {
 	}
 	queue("PING", "PING")
 	sess.(driver.Interrupter).Interrupt()
-	if err := b.Flush(t.Context(), func(int, int64, bool, error) { t.Error("a reply on a cut connection") }); err == nil {
+	if err := b.Flush(t.Context(), func(int, *driver.Reply, bool, error) { t.Error("a reply on a cut connection") }); err == nil {
 		t.Errorf("on a cut connection: %v", err)
 	}
 }
@@ -273,9 +273,9 @@ func TestInline(t *testing.T) {
 		t.Errorf("%q", x.x.out)
 	}
 	n := 0
-	if err := x.Flush(t.Context(), func(_ int, rows int64, _ bool, err error) {
-		if n++; rows != 1 || err != nil {
-			t.Errorf("%d rows, %v", rows, err)
+	if err := x.Flush(t.Context(), func(_ int, r *driver.Reply, _ bool, err error) {
+		if n++; r.Rows != 1 || err != nil {
+			t.Errorf("%d rows, %v", r.Rows, err)
 		}
 	}); err != nil || n != 2 {
 		t.Errorf("%d replies, %v", n, err)

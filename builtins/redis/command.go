@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"slices"
 
 	"sextant/interp/driver"
 )
@@ -28,28 +29,38 @@ func send(x *wire, op *driver.Op) {
 	}
 }
 
+// queued is a command of a batch in a cluster: where it goes, and where its key and its bytes are until all have been answered.
+type queued struct {
+	x         *wire
+	key, sent [2]int // in session.keys and x.out
+}
+
 // Queue writes a command's words to the node that has its key.
 func (s *session) Queue(op *driver.Op) error {
-	x := s.x
-	if s.links.m != nil {
-		var err error
-		if x, err = s.links.to(context.Background(), op.Key); err != nil { // a node that is away is given up by the dialler
-			return err
-		}
-		s.route = append(s.route, x)
-	}
-	send(x, op)
 	s.queued++
+	if s.links.m == nil {
+		send(s.x, op)
+		return nil
+	}
+	x, err := s.links.to(context.Background(), op.Key) // a node that is away is given up by the dialler
+	if err != nil {
+		return err
+	}
+	q := queued{x: x, key: [2]int{len(s.keys), len(s.keys) + len(op.Key)}}
+	s.keys = append(s.keys, op.Key...)
+	q.sent[0] = len(x.out)
+	send(x, op)
+	q.sent[1] = len(x.out)
+	s.route = append(s.route, q)
 	return nil
 }
 
-// Flush sends the batch and reads its replies. In a cluster a command of a batch that is redirected is an error: what came behind it was done already.
-// The next batch goes where it should.
-func (s *session) Flush(ctx context.Context, done func(i int, rows int64, arrived bool, err error)) error {
+// Flush sends the batch and reads its replies.
+func (s *session) Flush(ctx context.Context, done func(i int, reply *driver.Reply, arrived bool, err error)) error {
 	n := s.queued
 	s.queued = 0
 	if s.links.m != nil {
-		return s.flushAll(ctx, n, done)
+		return s.flushAll(ctx, done)
 	}
 	if err := s.x.flush(); err != nil {
 		return err
@@ -60,39 +71,56 @@ func (s *session) Flush(ctx context.Context, done func(i int, rows int64, arrive
 		if s.x.torn {
 			return err
 		}
-		done(i, rows, s.x.reads != reads, err)
+		s.batch.Rows = rows
+		done(i, &s.batch, s.x.reads != reads, err)
 	}
 	return nil
 }
 
-// flushAll is Flush over the nodes of a cluster: all are sent their part, then the replies are read in the order of the commands.
-func (s *session) flushAll(ctx context.Context, n int, done func(i int, rows int64, arrived bool, err error)) error {
-	route := s.route
-	s.route = s.route[:0]
-	for _, x := range route {
-		if len(x.out) > 0 {
-			if err := x.flush(); err != nil {
+// flushAll is Flush over the nodes of a cluster: all are sent their part, then the replies are read in the order of the commands. What a node has not done, because the
+// key is elsewhere, is asked for anew when all have answered, one by one.
+func (s *session) flushAll(ctx context.Context, done func(i int, reply *driver.Reply, arrived bool, err error)) error {
+	route, keys := s.route, s.keys
+	s.route, s.keys = s.route[:0], s.keys[:0]
+	for _, q := range route {
+		if len(q.x.out) > 0 {
+			if err := q.x.flush(); err != nil {
 				return err
 			}
 		}
 	}
-	var moved string
-	for i := range n {
-		reads := route[i].reads
-		rows, _, err := answer(route[i])
-		if route[i].torn {
+	type moved struct {
+		i   int
+		op  driver.Op
+		why error
+	}
+	var again []moved
+	for i, q := range route {
+		reads := q.x.reads
+		rows, _, err := answer(q.x)
+		if q.x.torn {
 			return err
 		}
-		if addr, ask, ok := redirect(err); ok && !ask {
-			moved = addr
+		if _, _, ok := redirect(err); ok {
+			op := driver.Op{Key: keys[q.key[0]:q.key[1]], Frame: slices.Clone(q.x.out[:q.sent[1]][q.sent[0]:])} // flush has left the bytes
+			again = append(again, moved{i, op, err})
+			continue
 		}
-		done(i, rows, route[i].reads != reads, err)
+		s.batch.Rows = rows
+		done(i, &s.batch, q.x.reads != reads, err)
 	}
-	if moved == "" {
-		return nil
+	for _, m := range again {
+		reply := driver.Reply{}
+		err := s.routed(ctx, &m.op, &reply, s.command)
+		if len(reply.Overcome) == 0 { // another client has learnt it meanwhile
+			reply.Overcome = append(reply.Overcome, m.why)
+		}
+		if err != nil && s.x.torn {
+			return err
+		}
+		done(m.i, &reply, true, err)
 	}
-	_, err := s.links.follow(ctx, moved, false)
-	return err
+	return nil
 }
 
 // answer reads the reply of a command: nil and an empty list are no rows.

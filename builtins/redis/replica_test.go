@@ -248,18 +248,52 @@ func TestRedirections(t *testing.T) {
 	}
 	read("ASK")
 	read("ASK") // it is for once: the map stays
+	batch := func(code string) {
+		t.Helper()
+		b := ses.(driver.Batcher)
+		var other driver.Row
+		for i := int64(0); other.Key == nil || m.owner[slot(other.Key)] == m.owner[at]; i++ {
+			w.Row(0, i, &other)
+		}
+		for _, key := range [][]byte{row.Key, other.Key, row.Key} {
+			if err := b.Queue(&driver.Op{Key: key, Values: [][]byte{[]byte("HSTRLEN"), key, []byte("field0")}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var got []string
+		err := b.Flush(t.Context(), func(i int, r *driver.Reply, _ bool, err error) {
+			for _, e := range r.Overcome {
+				_, c := driver.Classify(e)
+				got = append(got, c)
+			}
+			got = append(got, fmt.Sprint(i, r.Rows, err))
+		})
+		if want := strings.TrimSpace(strings.Join([]string{"1 1 <nil>", code, "0 1 <nil>", code, "2 1 <nil>"}, " ")); err != nil || strings.Join(got, " ") != want {
+			t.Errorf("a batch over keys that have left: %v, %v, want %s", got, err, want)
+		}
+	}
+	batch("ASK")
 	for _, x := range []*wire{target, source} {
 		call(x, "CLUSTER", "SETSLOT", number, "NODE", id(target))
 	}
 	read("MOVED")
-	read("") // every client has the new map
+	read("")                                // every client has the new map
+	stale := func(of func(slot int) bool) { // what a client knows that has seen nothing of it
+		old := *s.slotMap.Load()
+		for i := range old.owner {
+			if of(i) {
+				old.owner[i] = uint8(slices.Index(old.nodes, m.nodes[from]))
+			}
+		}
+		s.slotMap.Store(&old)
+	}
+	stale(func(i int) bool { return i == int(at) })
+	batch("MOVED")
 	res := trialOf(t, s, "default", w, 3, 1, 600)
 	if res.Total(load.OK) != 600 || len(res.Errors) != 0 {
 		t.Errorf("afterwards: %d of 600, %+v", res.Total(load.OK), res.Errors)
 	}
-	old := *s.slotMap.Load() // a client that has seen nothing of it
-	old.owner[at] = uint8(slices.Index(old.nodes, m.nodes[from]))
-	s.slotMap.Store(&old)
+	stale(func(i int) bool { return i == int(at) })
 	res = trialOf(t, s, "default", w, 1, 1, 2000)
 	var moved int64
 	for _, e := range res.Errors {
@@ -269,6 +303,19 @@ func TestRedirections(t *testing.T) {
 	}
 	if res.Total(load.OK) != 2000 || moved != 1 {
 		t.Errorf("with the map of before: %d of 2000, redirections %+v", res.Total(load.OK), res.Errors)
+	}
+	c := sidebyside.Workload(t, "redis", map[string]any{"tests": map[string]any{"set": int64(1), "get": int64(1)}, "keyspace": int64(200)})
+	loaded(t, s, c)
+	stale(func(int) bool { return true })
+	res = trialOf(t, s, "default", c, 2, 16, 960)
+	moved = 0
+	for _, e := range res.Errors {
+		if moved += e.Retried; e.Code != "MOVED" || e.Count != 0 {
+			t.Errorf("batches with a wrong map: %+v", e)
+		}
+	}
+	if res.Total(load.OK) < 960 || moved == 0 {
+		t.Errorf("batches with a wrong map: %d of 960, %d were moved", res.Total(load.OK), moved)
 	}
 }
 

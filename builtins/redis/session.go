@@ -20,7 +20,9 @@ type session struct {
 	does   []func(*driver.Op, *driver.Reply) error // parallel to ops
 	queued int                                     // commands of the batch that is not sent yet
 	number []byte
-	route  []*wire // of the commands in the batch
+	route  []queued     // the commands of the batch, in a cluster
+	keys   []byte       // theirs
+	batch  driver.Reply // of a command in a batch
 }
 
 func (s *session) Level(_ context.Context, asked spec.Level) (string, error) {

@@ -66,7 +66,7 @@ func Run(b *testing.B, tool string, ours, theirs func() Turn) {
 	for range rounds {
 		x, y := ours(), theirs()
 		rate, ref, ratio = append(rate, x.Rate), append(ref, y.Rate), append(ratio, x.Rate/y.Rate)
-		if y.CPU > 0 {
+		if x.CPU > 0 && y.CPU > 0 {
 			cpu = append(cpu, x.CPU/y.CPU)
 		}
 	}
@@ -138,6 +138,13 @@ func LoadedBy(rows int64, run func()) Turn {
 	begin := time.Now()
 	run()
 	return Turn{Rate: float64(rows) / time.Since(begin).Seconds()}
+}
+
+// Counted is a turn of another tool that runs for n operations as a child of this process, its start included; run gives its rate.
+func Counted(n int, run func() (rate float64)) Turn {
+	before := cpuOf(syscall.RUSAGE_CHILDREN)
+	rate := run()
+	return Turn{rate, (cpuOf(syscall.RUSAGE_CHILDREN) - before).Seconds() / float64(n)}
 }
 
 // Tool is a turn of another tool that runs for Window as a child of this process; run gives its rate. The server is a child that

@@ -274,10 +274,10 @@ type Batcher interface {
 	Session
 	// Queue adds an operation to the batch; its slices may be used again at once.
 	Queue(op *Op) error
-	// Flush sends the batch as one and calls done for each reply as it is read, in order, with what Do would have given. arrived says that it came with other
-	// bytes than the reply before; those that came together have one time. An error of Flush's own means that the connection is gone; done was not
-	// called for the operations left.
-	Flush(ctx context.Context, done func(i int, rows int64, arrived bool, err error)) error
+	// Flush sends the batch as one and calls done for each reply as it is read, with what Do would have given: in order, but for operations
+	// that had to be asked for elsewhere, which come last. arrived says that the reply came with other bytes than the one before; those that came together have one
+	// time. An error of Flush's own means that the connection is gone; done was not called for the operations left.
+	Flush(ctx context.Context, done func(i int, reply *Reply, arrived bool, err error)) error
 }
 
 // An OpType is one operation type of a workload.

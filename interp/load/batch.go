@@ -12,6 +12,7 @@ import (
 func (c *client) batches(ctx context.Context) {
 	depth := c.t.cfg.Pipeline
 	types := make([]int, depth)
+	left := make([]bool, depth) // operations whose reply hasn't come
 	var op driver.Op
 	for i := uint64(0); ctx.Err() == nil; {
 		b, ok := c.session.(driver.Batcher)
@@ -25,29 +26,32 @@ func (c *client) batches(ctx context.Context) {
 			c.rng.Seek(c.t.cfg.Seed, uint64(c.id), i)
 			i++
 			c.gen.Next(&c.rng, &op)
-			types[n] = op.Type
+			types[n], left[n] = op.Type, true
 			err = b.Queue(&op)
 		}
 		sent := c.t.clock.now()
 		if n == 0 || sent >= c.t.slots.end() {
 			return
 		}
-		read, done := 0, int64(0)
+		first, done := true, int64(0)
 		c.busy.Store(sent + 1)
 		if err == nil {
-			err = b.Flush(ctx, func(k int, rows int64, arrived bool, err error) {
-				if arrived || k == 0 {
-					done = c.t.clock.now()
+			err = b.Flush(ctx, func(k int, reply *driver.Reply, arrived bool, err error) {
+				if arrived || first {
+					first, done = false, c.t.clock.now()
+				}
+				for _, e := range reply.Overcome {
+					c.rec.again(e, sent)
 				}
 				switch {
 				case err != nil:
 					c.rec.add(types[k], sent, sent, done, c.rec.fail(err, sent))
-				case rows == 0 && c.keyed[types[k]]:
+				case reply.Rows == 0 && c.keyed[types[k]]:
 					c.rec.add(types[k], sent, sent, done, NotFound)
 				default:
 					c.rec.add(types[k], sent, sent, done, OK)
 				}
-				read = k + 1
+				left[k] = false
 			})
 		}
 		done = c.t.clock.now()
@@ -63,8 +67,10 @@ func (c *client) batches(ctx context.Context) {
 			}
 			continue
 		}
-		for ; read < n; read++ {
-			c.rec.add(types[read], sent, sent, done, c.rec.fail(err, sent))
+		for k := range n {
+			if left[k] {
+				c.rec.add(types[k], sent, sent, done, c.rec.fail(err, sent))
+			}
 		}
 		if !c.replace(ctx) {
 			return

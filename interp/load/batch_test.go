@@ -23,7 +23,7 @@ type batchSession struct {
 
 func (s *batchSession) Queue(*driver.Op) error { s.queued++; return nil }
 
-func (s *batchSession) Flush(ctx context.Context, done func(i int, rows int64, arrived bool, err error)) error {
+func (s *batchSession) Flush(ctx context.Context, done func(i int, reply *driver.Reply, arrived bool, err error)) error {
 	n := s.queued
 	s.queued = 0
 	*s.sizes = append(*s.sizes, n)
@@ -44,7 +44,7 @@ func (s *batchSession) Flush(ctx context.Context, done func(i int, rows int64, a
 		if s.reply != nil {
 			rows, err = s.reply(k)
 		}
-		done(i, rows, arrived, err)
+		done(i, &driver.Reply{Rows: rows}, arrived, err)
 	}
 	return nil
 }
