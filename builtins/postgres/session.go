@@ -136,17 +136,16 @@ func (s *session) Poll(wait func()) (int, error) {
 
 func (s *session) Close() error {
 	s.running.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
 	conn := s.c.Conn()
-	if st := driver.StreamOf(conn); s.x != nil && st.Detached() {
-		if st.End(); !s.x.torn {
-			_, _ = conn.Write([]byte("X\x00\x00\x00\x04")) // Terminate; the server notices the end of the connection as well
-		}
-		return wrap(conn.Close())
+	st := driver.StreamOf(conn)
+	torn := s.x != nil && s.x.torn
+	if !torn && !st.Detached() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		return wrap(s.c.Close(ctx))
 	}
-	if s.x != nil && s.x.torn {
-		return wrap(conn.Close())
+	if st.End(); !torn {
+		_, _ = conn.Write([]byte("X\x00\x00\x00\x04")) // Terminate; the server notices the end of the connection as well
 	}
-	return wrap(s.c.Close(ctx))
+	return wrap(conn.Close())
 }

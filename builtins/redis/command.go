@@ -66,15 +66,20 @@ func (s *session) Flush(ctx context.Context, done func(i int, reply *driver.Repl
 		return err
 	}
 	for i := range n {
-		reads := s.x.reads
-		rows, _, err := answer(s.x)
+		arrived, err := s.next(s.x)
 		if s.x.torn {
 			return err
 		}
-		s.batch.Rows = rows
-		done(i, &s.batch, s.x.reads != reads, err)
+		done(i, &s.batch, arrived, err)
 	}
 	return nil
+}
+
+// next takes the reply of a batch's next command; arrived says whether it had to be read from the network.
+func (s *session) next(x *wire) (arrived bool, err error) {
+	reads := x.reads
+	s.batch.Rows, s.batch.Bytes, err = answer(x)
+	return x.reads != reads, err
 }
 
 // flushAll is Flush over the nodes of a cluster: all are sent their part, then the replies are read in the order of the commands. What a node has not done, because the
@@ -96,8 +101,7 @@ func (s *session) flushAll(ctx context.Context, done func(i int, reply *driver.R
 	}
 	var again []moved
 	for i, q := range route {
-		reads := q.x.reads
-		rows, _, err := answer(q.x)
+		arrived, err := s.next(q.x)
 		if q.x.torn {
 			return err
 		}
@@ -106,8 +110,7 @@ func (s *session) flushAll(ctx context.Context, done func(i int, reply *driver.R
 			again = append(again, moved{i, op, err})
 			continue
 		}
-		s.batch.Rows = rows
-		done(i, &s.batch, q.x.reads != reads, err)
+		done(i, &s.batch, arrived, err)
 	}
 	for _, m := range again {
 		reply := driver.Reply{}

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,10 +59,9 @@ func (e *env) showPlan(p *engine.Plan, out string, whole bool) error {
 		form = "2 Jan 2006"
 	}
 	about := "about"
-	for _, c := range p.Cells {
-		if m := x.Cells[c].Measure; x.Stop.Axis != "" || m.Operations > 0 || m.Until.Error > 0 || m.Auto {
-			about = "at most"
-		}
+	early := func(c int32) bool { m := x.Cells[c].Measure; return m.Operations > 0 || m.Until.Error > 0 || m.Auto }
+	if x.Stop.Axis != "" || slices.ContainsFunc(p.Cells, early) {
+		about = "at most"
 	}
 	e.line("  time       %s %s, until %s (windows and warm-ups %s)", about, span(est.Total()), time.Now().Add(est.Total()).Format(form), span(est.Windows))
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -75,7 +76,7 @@ func TestStreamCarriesBytes(t *testing.T) {
 	t.Run("waited for", func(t *testing.T) {
 		s, peer := pair(t)
 		waits := 0
-		if _, err := s.Detach(func() { waits++; time.Sleep(time.Microsecond) }); err != nil { // an edge may be reported at any time
+		if _, err := s.Detach(func() { waits++; runtime.Gosched() }); err != nil { // an edge may be reported at any time
 			t.Fatal(err)
 		}
 		exchange(t, s, peer)

@@ -35,17 +35,12 @@ func asDuration(v any) (time.Duration, bool) { d, ok := v.(time.Duration); retur
 // defaultWarmup is the warm-up where a script says nothing.
 const defaultWarmup = 2 * time.Second
 
-// windowCount is a window by count and its limit; windowUntil one by its spread.
-type (
-	windowCount struct {
-		n     int64
-		limit time.Duration
-	}
-	windowUntil struct {
-		u     spec.Until
-		limit time.Duration
-	}
-)
+// window is one that ends by the count of its operations, or by the spread of its rate, and its limit.
+type window struct {
+	operations int64
+	until      spec.Until
+	limit      time.Duration
+}
 
 // autoWarmup is the limit of warmup = "auto".
 const autoWarmup = time.Minute
@@ -105,13 +100,8 @@ func toField(f int, v starlark.Value) (any, error) {
 		}
 		return nil, badKind(v, `"auto", "always" or "never"`, "")
 	}
-	if f == fWindow {
-		switch w := v.(type) {
-		case *countValue:
-			return windowCount{w.n, w.limit}, nil
-		case *untilValue:
-			return windowUntil{w.u, w.limit}, nil
-		}
+	if w, is := v.(*windowValue); is && f == fWindow {
+		return w.w, nil
 	}
 	if f == fWarmup && v == starlark.String("auto") {
 		return "auto", nil
@@ -218,16 +208,12 @@ func (r *resolver) build(t [fields]int32, where func(f int) (site, argument)) *s
 	if l, is := r.value(fLoad, t[fLoad]).(*loadValue); is {
 		m.Load = l.l
 	}
-	switch w := r.value(fWindow, t[fWindow]).(type) {
-	case time.Duration:
-		m.Window = w
-	case windowCount:
-		m.Operations, m.Window = w.n, w.limit
-	case windowUntil:
-		m.Until, m.Window = w.u, w.limit
-		if m.Load.Shape == "open" {
-			bad(fWindow, "until(...) is for closed loops: the rate of an open one is what was asked for, not what was found", `write measure = "60s"`)
-		}
+	m.Window, _ = asDuration(r.value(fWindow, t[fWindow]))
+	if w, is := r.value(fWindow, t[fWindow]).(window); is {
+		m.Operations, m.Until, m.Window = w.operations, w.until, w.limit
+	}
+	if m.Until.Error > 0 && m.Load.Shape == "open" {
+		bad(fWindow, "until(...) is for closed loops: the rate of an open one is what was asked for, not what was found", `write measure = "60s"`)
 	}
 	if d, is := asDuration(r.value(fWarmup, t[fWarmup])); is {
 		m.Warmup = d

@@ -3,7 +3,6 @@ package lang
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
@@ -61,27 +60,16 @@ func (v *rateValue) String() string        { return fmt.Sprintf("<rate of %d seg
 func (v *rateValue) Type() string          { return "rate" }
 func (v *rateValue) Hash() (uint32, error) { return unhashable(v.Type()) }
 
-// countValue is what operations(...) gives: a window by count.
-type countValue struct {
+// windowValue is what operations(...) and until(...) give: a window that doesn't end by time.
+type windowValue struct {
 	opaque
-	n     int64
-	limit time.Duration
+	kind, text string
+	w          window
 }
 
-func (v *countValue) String() string        { return fmt.Sprintf("<%d operations>", v.n) }
-func (v *countValue) Type() string          { return "operations" }
-func (v *countValue) Hash() (uint32, error) { return unhashable(v.Type()) }
-
-// untilValue is what until(...) gives: a window that ends when its rate is known well enough.
-type untilValue struct {
-	opaque
-	u     spec.Until
-	limit time.Duration
-}
-
-func (v *untilValue) String() string        { return fmt.Sprintf("<until %g>", v.u.Error) }
-func (v *untilValue) Type() string          { return "until" }
-func (v *untilValue) Hash() (uint32, error) { return unhashable(v.Type()) }
+func (v *windowValue) String() string        { return v.text }
+func (v *windowValue) Type() string          { return v.kind }
+func (v *windowValue) Hash() (uint32, error) { return unhashable(v.kind) }
 
 // stopValue is what saturation(...) gives: when a ramp ends.
 type stopValue struct {

@@ -17,7 +17,8 @@ func (ev *evaluator) operations(t *starlark.Thread, b *starlark.Builtin, args st
 	if !ok {
 		return invalid{}, nil
 	}
-	return &countValue{n: p["n"].(int64), limit: p["limit"].(time.Duration)}, nil
+	w := window{operations: p["n"].(int64), limit: p["limit"].(time.Duration)}
+	return &windowValue{kind: "operations", text: fmt.Sprintf("<%d operations>", w.operations), w: w}, nil
 }
 
 // orElse is a parameter that may be left out.
@@ -45,16 +46,16 @@ func (ev *evaluator) until(t *starlark.Thread, b *starlark.Builtin, args starlar
 	if !ok {
 		return invalid{}, nil
 	}
-	v := &untilValue{u: spec.Until{Error: p["error"].(float64), AtLeast: p["at_least"].(time.Duration)}, limit: p["at_most"].(time.Duration)}
-	if v.u.AtLeast > v.limit {
+	w := window{until: spec.Until{Error: p["error"].(float64), AtLeast: p["at_least"].(time.Duration)}, limit: p["at_most"].(time.Duration)}
+	if w.until.AtLeast > w.limit {
 		name := "at_least"
 		if _, given := got[name]; !given {
 			name = "at_most"
 		}
-		ev.report(at, got[name].at, fmt.Sprintf("at_least %v is longer than at_most %v", v.u.AtLeast, v.limit), "")
+		ev.report(at, got[name].at, fmt.Sprintf("at_least %v is longer than at_most %v", w.until.AtLeast, w.limit), "")
 		return invalid{}, nil
 	}
-	return v, nil
+	return &windowValue{kind: "until", text: fmt.Sprintf("<until %g>", w.until.Error), w: w}, nil
 }
 
 // saturation is saturation(axis, gain=): ramps along an axis end when the rate does not rise any more.

@@ -33,14 +33,13 @@ func (p *extraProcessors) add(n int) {
 // arrange says which clients run on a goroutine of their own, and which in loops. Clients that wait for nothing but their server's
 // replies run in loops, as many as can work at the same time; a single one needs none, its system calls block.
 func (t *trial) arrange(clients []*client) (single []*client, loops []*loop, err error) {
-	polled := func(c *client) bool { p, ok := c.session.(driver.Polled); return ok && p.CanPoll() }
 	procs := runtime.GOMAXPROCS(0)
 	waits := t.cfg.Think > 0 || slices.ContainsFunc(t.shape.Ops, func(o driver.OpType) bool { return o.Sleeps })
 	n := min(procs, (len(clients)+1)/2)
 	var together []*client
 	for _, c := range clients {
 		switch {
-		case !polled(c):
+		case c.polled() == nil:
 		case t.queue != nil || waits || !haveLoops:
 			c.block = len(clients) <= 2*procs
 		case len(clients) == 1:

@@ -311,11 +311,19 @@ func (c *client) replace(ctx context.Context) bool {
 	return c.lost == nil
 }
 
+// polled is the session where its waiting can be taken over, else nil.
+func (c *client) polled() driver.Polled {
+	if p, ok := c.session.(driver.Polled); ok && p.CanPoll() {
+		return p
+	}
+	return nil
+}
+
 // attach lets the session wait in the client's way.
 func (c *client) attach() error {
-	p, ok := c.session.(driver.Polled)
+	p := c.polled()
 	switch {
-	case !ok || !p.CanPoll():
+	case p == nil:
 		return nil
 	case c.loop != nil:
 		return c.loop.attach(c.place, p)

@@ -104,3 +104,17 @@ func config(f *fakeServer) Config {
 	return Config{Clients: 3, Warmup: 60 * time.Millisecond, Window: 200 * time.Millisecond, Interval: 50 * time.Millisecond,
 		Drain: 100 * time.Millisecond, Seed: 1, timers: true, Workload: &fakeWorkload{}, Open: f.open}
 }
+
+// timed is the configuration of a server whose operations take what a course over the time from now on says; marks gives when the
+// window's beginning and end were told.
+func timed(take func(at time.Duration) time.Duration) (cfg Config, marks func() []time.Duration) {
+	start := time.Now()
+	f := &fakeServer{}
+	f.do = func(ctx context.Context, s *fakeSession, _ int64, _ *driver.Op, _ *driver.Reply) error {
+		return s.busy(ctx, take(time.Since(start)))
+	}
+	cfg = config(f)
+	var told []time.Duration
+	cfg.OnWindow = func(bool) { told = append(told, time.Since(start)) }
+	return cfg, func() []time.Duration { return told }
+}

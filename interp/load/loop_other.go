@@ -17,3 +17,4 @@ func newLoop(*trial, []*client) (*loop, error) { return nil, errors.ErrUnsupport
 func (*loop) attach(int, driver.Polled) error  { return errors.ErrUnsupported }
 func (*loop) outside(_ int, fn func())         { fn() }
 func (*loop) run(func(*client)) error          { return errors.ErrUnsupported }
+func (*loop) close() error                     { return nil }

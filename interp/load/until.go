@@ -53,17 +53,16 @@ func (r *Result) Rates() []float64 {
 	var out []float64
 	var length time.Duration
 	for _, s := range r.Slots { // by operation type, then by slot
-		switch {
-		case s.Index < 0:
-		case s.Index == 0:
+		if s.Index == 0 {
 			length = s.Length
-			fallthrough
-		case s.Length == length:
-			if s.Op == 0 {
-				out = append(out, 0)
-			}
-			out[s.Index] += float64(s.OK) / s.Length.Seconds()
 		}
+		if s.Index < 0 || s.Length != length {
+			continue
+		}
+		if s.Op == 0 {
+			out = append(out, 0)
+		}
+		out[s.Index] += float64(s.OK) / s.Length.Seconds()
 	}
 	return out
 }

@@ -1,15 +1,12 @@
 package load
 
 import (
-	"context"
 	"errors"
 	"math"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"sextant/interp/driver"
 )
 
 // relativeError is the definition in two passes.
@@ -28,46 +25,37 @@ func relativeError(rates []float64) float64 {
 // to there; one whose rate stays too uncertain ends at its limit.
 func TestWindowUntil(t *testing.T) {
 	const interval = 500 * time.Millisecond
+	alternating := func(at time.Duration) time.Duration {
+		if at/interval%2 == 0 {
+			return 5 * time.Millisecond
+		}
+		return 10 * time.Millisecond
+	}
 	for name, x := range map[string]struct {
 		take    func(at time.Duration) time.Duration // of an operation
 		error   float64
 		limited bool
 	}{
-		"steady": {func(time.Duration) time.Duration { return 10 * time.Millisecond }, 0.02, false},
-		"alternating": {func(at time.Duration) time.Duration {
-			if at/interval%2 == 0 {
-				return 5 * time.Millisecond
-			}
-			return 10 * time.Millisecond
-		}, 0.04, false},
-		"too noisy": {func(at time.Duration) time.Duration {
-			if at/interval%2 == 0 {
-				return 5 * time.Millisecond
-			}
-			return 10 * time.Millisecond
-		}, 0.001, true},
+		"steady":      {func(time.Duration) time.Duration { return 10 * time.Millisecond }, 0.02, false},
+		"alternating": {alternating, 0.04, false},
+		"too noisy":   {alternating, 0.001, true},
 	} {
 		for _, auto := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					start := time.Now()
-					f := &fakeServer{}
-					f.do = func(ctx context.Context, s *fakeSession, _ int64, _ *driver.Op, _ *driver.Reply) error {
-						return s.busy(ctx, x.take(time.Since(start)))
-					}
-					cfg := config(f)
+					cfg, marked := timed(x.take)
 					cfg.Warmup, cfg.Window, cfg.Interval = time.Second, 60*time.Second, interval
 					if cfg.Auto = auto; auto {
 						cfg.Warmup = 50 * time.Second
 					}
 					cfg.Until = Until{Error: x.error, AtLeast: 3 * time.Second}
-					var marks []time.Duration
-					cfg.OnWindow = func(bool) { marks = append(marks, time.Since(start)) }
 					r, err := Run(t.Context(), cfg)
 					if err != nil {
 						t.Fatal(err)
 					}
 					invariants(t, r)
+					marks := marked()
 					rates := r.Rates()
 					if len(rates) != int(r.Window/interval) || r.Window%interval != 0 {
 						t.Fatalf("%d rates in a window of %v", len(rates), r.Window)

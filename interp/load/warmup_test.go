@@ -1,12 +1,9 @@
 package load
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"sextant/interp/driver"
 )
 
 // An automatic warm-up ends once a server that becomes faster for 15 s is steady; what came before is in no figure of the
@@ -31,22 +28,17 @@ func TestAutomaticWarmup(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					start := time.Now()
-					f := &fakeServer{}
-					f.do = func(ctx context.Context, s *fakeSession, _ int64, _ *driver.Op, _ *driver.Reply) error {
-						return s.busy(ctx, x.take(time.Since(start)))
-					}
-					cfg := config(f)
+					cfg, marked := timed(x.take)
 					cfg.Auto, cfg.Warmup, cfg.Window, cfg.Interval, cfg.Drain = true, 60*time.Second, 4*time.Second, 500*time.Millisecond, time.Second
 					if open {
 						cfg.Rate, cfg.Backlog = even(20), 100
 					}
-					var marks []time.Duration
-					cfg.OnWindow = func(bool) { marks = append(marks, time.Since(start)) }
 					r, err := Run(t.Context(), cfg)
 					if err != nil {
 						t.Fatal(err)
 					}
 					invariants(t, r)
+					marks := marked()
 					wantSlots(t, r, 8)
 					if r.Warmup < x.low && !open || r.Warmup > x.high || r.Steady != x.steady {
 						t.Errorf("the warm-up took %v, steady: %v", r.Warmup, r.Steady)

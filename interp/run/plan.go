@@ -17,7 +17,7 @@ type Plan struct {
 	Blocks     []Block
 	Steps      []Step // one per trial
 	ids        *spec.Identifier
-	before     map[int32][]int32 // by cell, those before it in its ramp; empty where no rule ends ramps
+	ramp       map[int32][]int32 // by cell, those of its ramp; nil where no rule ends ramps
 }
 
 // A Block is the trials that share one loaded dataset.
@@ -40,7 +40,7 @@ type Step struct {
 // one system together; within a block every repeat is a round over its cells, shuffled by the experiment's seed. Cells of a
 // ramp that may end early stay together and in order.
 func NewPlan(e *spec.Experiment, keep func(cell int) (bool, error)) (*Plan, error) {
-	p := &Plan{Experiment: e, ids: spec.NewIdentifier(e), before: map[int32][]int32{}}
+	p := &Plan{Experiment: e, ids: spec.NewIdentifier(e)}
 	if err := p.fillBlocks(keep); err != nil {
 		return nil, err
 	}
@@ -48,14 +48,17 @@ func NewPlan(e *spec.Experiment, keep func(cell int) (bool, error)) (*Plan, erro
 	for b := range p.Blocks {
 		blk := &p.Blocks[b]
 		blk.Trials = len(blk.cells) * e.Repeats
-		ramps := p.ramps(blk.cells)
-		order := make([][]int32, len(ramps))
+		heads := p.heads(blk.cells)
+		order := make([]int32, len(heads))
 		for r := range e.Repeats {
-			copy(order, ramps)
+			copy(order, heads)
 			rng := rand.New(rand.NewPCG(e.Seed, uint64(b)<<32|uint64(r)))
 			rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-			for _, ramp := range order {
-				for _, c := range ramp {
+			for _, c := range order {
+				if p.ramp == nil {
+					p.Steps = append(p.Steps, Step{c, int32(r), int32(b)})
+				}
+				for _, c := range p.ramp[c] {
 					p.Steps = append(p.Steps, Step{c, int32(r), int32(b)})
 				}
 			}

@@ -59,7 +59,7 @@ type Runner struct {
 	opened  map[string]*host   // opened by the preflight, not used yet
 	before  map[factKey]string // facts of the last start, when this is a resume
 	current string             // trial in hand
-	rates   map[string]float64 // throughput of the trials that are ok
+	rates   map[string]float64 // throughput of the trials that are ok, where a rule ends ramps
 
 	logMu  sync.Mutex
 	log    []logged
@@ -327,8 +327,9 @@ func (r *Runner) mendJournal(trials []string) (map[string]string, error) {
 	id, status, rate := slices.Index(cols, "trial_id"), slices.Index(cols, "status"), slices.Index(cols, "throughput_ops_s")
 	err = result.OpenRun(r.dir, r.schema).Each("trials", func(row []any) error {
 		t := row[id].(string)
-		if done[t] = row[status].(string); done[t] == "ok" {
-			r.rates[t], _ = row[rate].(float64)
+		done[t] = row[status].(string)
+		if v, measured := row[rate].(float64); measured && done[t] == "ok" {
+			r.noteRate(t, v)
 		}
 		return nil
 	})

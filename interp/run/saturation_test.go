@@ -30,10 +30,7 @@ func TestARampEndsWhenTheRateIsFlat(t *testing.T) {
 		{[]float64{100, 102.1, 104.3, 106.5, 108.8, 111.1}, ""},
 		{[]float64{1000, 100, 102.1, 104.3, 106.5, 108.8, 111.1}, ""}, // what was before doesn't count
 	} {
-		why := flat(c.rates, 0.02)
-		if why != "" {
-			why = fmt.Sprintf(why, "threads")
-		}
+		why := flat(c.rates, spec.Saturation{Axis: "threads", Gain: 0.02})
 		if (why == "") != (c.ends == "") || !strings.Contains(why, c.ends) {
 			t.Errorf("%v: %q, want %q", c.rates, why, c.ends)
 		}
@@ -70,7 +67,7 @@ func TestRampsStayTogether(t *testing.T) {
 			if e.Ramp(int(s.Cell)) != ramp || levels[e.Cells[s.Cell].Values[2]] != i || s.Block != int32(at/24) || s.Repeat != int32(at/6%4) {
 				t.Errorf("step %d is %+v of ramp %s, level %v", at+i, s, e.Ramp(int(s.Cell)), e.Cells[s.Cell].Values[2])
 			}
-			if b := p.before[s.Cell]; len(b) != i || i > 0 && b[i-1] != p.Steps[at+i-1].Cell {
+			if b := p.before(s.Cell); len(b) != i || i > 0 && b[i-1] != p.Steps[at+i-1].Cell {
 				t.Errorf("before step %d: %v", at+i, b)
 			}
 		}

@@ -48,7 +48,7 @@ func (r *Runner) trial(ctx context.Context, pos int, s Step) (status string, err
 		return "", err
 	}
 	if row.Status == "ok" {
-		r.rates[t.ID] = *row.Throughput
+		r.noteRate(t.ID, *row.Throughput)
 	}
 	r.opt.Observer.Done(pos, s, &row)
 	return row.Status, nil
