@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,10 +38,10 @@ func BenchmarkAgainstStress(b *testing.B) {
 			return sidebyside.Offered(b, w, 32, func(ctx context.Context) (driver.Session, error) { return s.Session(ctx, spec.Level{}) })
 		}
 	}
-	tool := func(n int, args ...string) func() sidebyside.Turn {
+	tool := func(n int, command string, options ...string) func() sidebyside.Turn {
 		return func() sidebyside.Turn {
 			return sidebyside.Counted(n, func() float64 {
-				return rate(b, stressTool(b, s, append(args, fmt.Sprint("n=", n), "-rate", "threads=32")...))
+				return rate(b, stressTool(b, s, slices.Concat([]string{command, fmt.Sprint("n=", n)}, options, []string{"-rate", "threads=32"})...))
 			})
 		}
 	}

@@ -23,7 +23,7 @@ func (c *client) batches(ctx context.Context) {
 		n := 0
 		var err error
 		for ; n < depth && err == nil && c.t.more(0, false); n++ {
-			c.rng.Seek(c.t.cfg.Seed, uint64(c.id), i)
+			c.rng.at(c.own, i)
 			i++
 			c.gen.Next(&c.rng, &op)
 			types[n], left[n] = op.Type, true

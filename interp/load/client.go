@@ -18,7 +18,8 @@ type client struct {
 	gen Generator
 	ack Acker // gen, when it wants to know
 	rec *recorder
-	rng Rand // here, because a generator may keep what it is given
+	rng Rand   // here, because a generator may keep what it is given
+	own uint64 // stream of its numbers
 	// keyed: by operation type, whether it is about one row, so that finding none is an outcome
 	keyed []bool
 	// ledger: what was written; nil when nothing is to be verified
@@ -45,7 +46,7 @@ type client struct {
 }
 
 func newClient(t *trial, id int) *client {
-	c := &client{t: t, id: id, gen: t.cfg.Workload.Client(id)}
+	c := &client{t: t, id: id, gen: t.cfg.Workload.Client(id), own: stream(t.cfg.Seed, uint64(id))}
 	c.ack, _ = c.gen.(Acker)
 	c.rec = newRecorder(t.col, len(t.shape.Ops))
 	if t.cfg.Verify > 0 {
@@ -156,7 +157,7 @@ func (c *client) run(ctx context.Context) {
 func (c *client) next(ctx context.Context, i uint64, op *driver.Op) (due int64, ok bool) {
 	r := &c.rng
 	if c.t.queue == nil {
-		r.Seek(c.t.cfg.Seed, uint64(c.id), i)
+		r.at(c.own, i)
 		c.gen.Next(r, op)
 		return 0, true
 	}

@@ -47,6 +47,8 @@ func outcomeOf(c driver.Class) Outcome {
 //
 // An automatic warm-up may end before its limit: then the window begins with an earlier slot, begin. That is decided while
 // this slot is still to come, so nothing due in it was recorded before. Slots keep their numbers until the result is made.
+//
+// Methods take a pointer: a copy for each operation cost more than all else that is recorded of it.
 type slots struct {
 	warmup, window, interval int64 // ns; the window starts at warmup on the trial's clock, or begin slots from there
 	begin                    *atomic.Int64
@@ -54,7 +56,7 @@ type slots struct {
 }
 
 // first slot of the window: 0, or below.
-func (s slots) windowSlot() int {
+func (s *slots) windowSlot() int {
 	if s.begin == nil {
 		return 0
 	}
@@ -62,8 +64,8 @@ func (s slots) windowSlot() int {
 }
 
 // start and end are those of the window on the trial's clock.
-func (s slots) start() int64 { return s.warmup + int64(s.windowSlot())*s.interval }
-func (s slots) end() int64 {
+func (s *slots) start() int64 { return s.warmup + int64(s.windowSlot())*s.interval }
+func (s *slots) end() int64 {
 	limit := s.start() + s.window
 	if s.finish != nil {
 		if f := s.finish.Load(); f != 0 {
@@ -73,7 +75,7 @@ func (s slots) end() int64 {
 	return limit
 }
 
-func (s slots) of(t int64) int {
+func (s *slots) of(t int64) int {
 	t -= s.warmup
 	if t < 0 {
 		return int((t+1)/s.interval) - 1
@@ -81,11 +83,11 @@ func (s slots) of(t int64) int {
 	return int(t / s.interval)
 }
 
-func (s slots) first() int { return s.of(0) }
-func (s slots) last() int  { return s.of(s.end() - 1) }
+func (s *slots) first() int { return s.of(0) }
+func (s *slots) last() int  { return s.of(s.end() - 1) }
 
 // span is a slot's start and end on the trial's clock.
-func (s slots) span(slot int) (from, to int64) {
+func (s *slots) span(slot int) (from, to int64) {
 	from = s.warmup + int64(slot)*s.interval
 	return max(from, 0), min(from+s.interval, s.end())
 }

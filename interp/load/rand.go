@@ -18,8 +18,14 @@ func Mix(z uint64) uint64 {
 
 // Seek puts the stream at the start of the numbers for (seed, client, index).
 func (r *Rand) Seek(seed, client, index uint64) {
-	r.state = Mix(Mix(Mix(seed+golden)^(client+1)*golden) + (index+1)*golden)
+	r.at(stream(seed, client), index)
 }
+
+// stream is what the numbers of a seed and client have in common.
+func stream(seed, client uint64) uint64 { return Mix(Mix(seed+golden) ^ (client+1)*golden) }
+
+// at is Seek with what stream says.
+func (r *Rand) at(stream, index uint64) { r.state = Mix(stream + (index+1)*golden) }
 
 // Uint64 is the next 64 random bits.
 func (r *Rand) Uint64() uint64 {
