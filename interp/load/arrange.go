@@ -1,7 +1,6 @@
 package load
 
 import (
-	"errors"
 	"runtime"
 	"slices"
 	"sync"
@@ -53,22 +52,38 @@ func (t *trial) arrange(clients []*client) (single []*client, loops []*loop, err
 			return nil, nil, err
 		}
 	}
-	groups := make([][]*client, n)
-	for i, c := range together {
-		groups[i%n] = append(groups[i%n], c)
+	if len(together) > 0 {
+		loops, err = newLoops(t, together, n)
 	}
-	for _, g := range groups {
-		if len(g) == 0 {
-			continue
-		}
-		l, err := newLoop(t, g)
-		if err != nil {
-			for _, o := range loops {
-				err = errors.Join(err, o.close())
+	return single, loops, err
+}
+
+// share divides connections among n loops as evenly as it goes, those together whose packets come in on the same processor: a loop is woken
+// where they come in, and if a server is on the same machine, its process is woken where the loop sends. groups are indexes into cpus,
+// homes the processor that most of a group's packets come in on. They are -1 where that says nothing: it isn't known, or two groups have the same.
+func share(cpus []int, n int) (groups [][]int, homes []int) {
+	order := make([]int, len(cpus))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cpus[a] - cpus[b] })
+	homes = make([]int, n)
+	for g := range n {
+		group := order[g*len(order)/n : (g+1)*len(order)/n]
+		groups = append(groups, group)
+		count, most := map[int]int{}, 0
+		for _, i := range group {
+			if count[cpus[i]]++; count[cpus[i]] > most { // in their order: the lowest of those with the same count
+				most, homes[g] = count[cpus[i]], cpus[i]
 			}
-			return nil, nil, err
 		}
-		loops = append(loops, l)
 	}
-	return single, loops, nil
+	for g, h := range homes {
+		if h < 0 || slices.Contains(homes[:g], h) {
+			for i := range homes {
+				homes[i] = -1
+			}
+		}
+	}
+	return groups, homes
 }

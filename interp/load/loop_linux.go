@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
 	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"sextant/interp/driver"
 )
@@ -16,6 +19,7 @@ const haveLoops = true
 // of them, where Go's scheduler would park and wake a goroutine for each reply.
 type loop struct {
 	t       *trial
+	home    int // processor that it begins on, -1: any
 	epoll   int
 	wake    [2]int // pipe: work outside has ended
 	members []member
@@ -34,28 +38,60 @@ type member struct {
 	hung   bool  // the other side has closed it: no edge will be reported any more
 }
 
-// newLoop takes clients whose sessions are driver.Polled.
-func newLoop(t *trial, clients []*client) (*loop, error) {
-	l := &loop{t: t, members: make([]member, len(clients))}
-	var err error
-	if l.epoll, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
-		return nil, fmt.Errorf("making a loop: %w", err)
-	}
-	if err = syscall.Pipe2(l.wake[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK); err != nil {
-		return nil, errors.Join(fmt.Errorf("making a loop: %w", err), syscall.Close(l.epoll))
-	}
-	err = l.watch(l.wake[0], -1, 0)
+// newLoops divides clients whose sessions are driver.Polled among n loops.
+func newLoops(t *trial, clients []*client, n int) (loops []*loop, err error) {
+	defer func() {
+		if err != nil {
+			for _, l := range loops {
+				err = errors.Join(err, l.close())
+			}
+			loops = nil
+		}
+	}()
+	fds, cpus := make([]int, len(clients)), make([]int, len(clients))
 	for i, c := range clients {
-		l.members[i].c = c
-		c.loop, c.place = l, i
-		if err == nil {
-			err = c.attach()
+		if fds[i], err = c.detach(c.polled()); err != nil {
+			return nil, err
+		}
+		cpus[i] = incoming(fds[i])
+	}
+	groups, homes := share(cpus, n)
+	for g, group := range groups {
+		l := &loop{t: t, home: homes[g], members: make([]member, len(group))}
+		if l.epoll, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
+			return loops, fmt.Errorf("making a loop: %w", err)
+		}
+		if err = syscall.Pipe2(l.wake[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK); err != nil {
+			return loops, errors.Join(fmt.Errorf("making a loop: %w", err), syscall.Close(l.epoll))
+		}
+		loops = append(loops, l)
+		err = l.watch(l.wake[0], -1, 0)
+		for place, i := range group {
+			c := clients[i]
+			l.members[place].c, c.loop, c.place = c, l, place
+			if err == nil {
+				err = l.watch(fds[i], place, 0)
+			}
+		}
+		if err != nil {
+			return loops, err
 		}
 	}
+	return loops, nil
+}
+
+// detach is Poll of a session that waits in its client's loop.
+func (c *client) detach(s driver.Polled) (fd int, err error) {
+	return s.Poll(func() { c.loop.wait(&c.loop.members[c.place]) })
+}
+
+// incoming is the processor on which a connection's last packet came in (socket(7), SO_INCOMING_CPU), -1 where that isn't known.
+func incoming(fd int) int {
+	cpu, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, unix.SO_INCOMING_CPU)
 	if err != nil {
-		return nil, errors.Join(err, l.close())
+		return -1
 	}
-	return l, nil
+	return cpu
 }
 
 func (l *loop) watch(fd, member int, turn int32) error {
@@ -66,12 +102,12 @@ func (l *loop) watch(fd, member int, turn int32) error {
 	return nil
 }
 
-// attach lets the loop wait for the session that client i has now.
+// attach lets the loop wait for the session that client i has got in place of another.
 func (l *loop) attach(i int, s driver.Polled) error {
 	m := &l.members[i]
 	m.ready, m.hung = false, false
 	m.turn++
-	fd, err := s.Poll(func() { l.wait(m) })
+	fd, err := m.c.detach(s)
 	if err != nil {
 		return err
 	}
@@ -105,8 +141,26 @@ func (l *loop) outside(i int, fn func()) {
 	l.members[i].yield(struct{}{})
 }
 
+// settle puts the loop's goroutine on a thread of its own, which begins on the loop's processor and may then go to others.
+func (l *loop) settle() error {
+	runtime.LockOSThread() // Go would take it from thread to thread, and so from one processor to another
+	var all, home unix.CPUSet
+	home.Set(max(l.home, 0))
+	if l.home < 0 || unix.SchedGetaffinity(0, &all) != nil || unix.SchedSetaffinity(0, &home) != nil {
+		return nil // it begins anywhere
+	}
+	if err := unix.SchedSetaffinity(0, &all); err != nil {
+		return fmt.Errorf("letting a thread go to other processors: %w", err)
+	}
+	return nil
+}
+
 // run runs the clients to their end.
 func (l *loop) run(run func(*client)) error {
+	if err := l.settle(); err != nil {
+		return errors.Join(err, l.close()) // its thread ends with the goroutine
+	}
+	defer runtime.UnlockOSThread()
 	left := len(l.members)
 	step := func(m *member) {
 		if _, more := m.next(); !more {

@@ -13,8 +13,8 @@ type loop struct{}
 
 const haveLoops = false
 
-func newLoop(*trial, []*client) (*loop, error) { return nil, errors.ErrUnsupported }
-func (*loop) attach(int, driver.Polled) error  { return errors.ErrUnsupported }
-func (*loop) outside(_ int, fn func())         { fn() }
-func (*loop) run(func(*client)) error          { return errors.ErrUnsupported }
-func (*loop) close() error                     { return nil }
+func newLoops(*trial, []*client, int) ([]*loop, error) { return nil, errors.ErrUnsupported }
+func (*loop) attach(int, driver.Polled) error          { return errors.ErrUnsupported }
+func (*loop) outside(_ int, fn func())                 { fn() }
+func (*loop) run(func(*client)) error                  { return errors.ErrUnsupported }
+func (*loop) close() error                             { return nil }

@@ -424,7 +424,7 @@ func TestLoopsTellSessionsApart(t *testing.T) {
 		return x
 	}
 	old := request()
-	l, err := newLoop(tr, []*client{c})
+	loops, err := newLoops(tr, []*client{c}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -435,7 +435,7 @@ func TestLoopsTellSessionsApart(t *testing.T) {
 	if err := c.attach(); err != nil {
 		t.Fatal(err)
 	}
-	err = l.run(func(*client) {
+	err = loops[0].run(func(*client) {
 		time.AfterFunc(20*time.Millisecond, func() {
 			if err := reply(peers[1], 1); err != nil {
 				t.Error(err)
